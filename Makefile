@@ -133,7 +133,7 @@ bench: ## benchmarks: the pure core, what a pod costs under each policy, the rel
 soak: ## the relay for FOR (1h) among 50 clients and hostile ones, while accounts change and squid dies (docs/reference/scale.md)
 	cd e2e && go run ./relaybench soak $(or $(FOR),1h)
 
-scale: ## the operator at fleet size, next to raw clients that make the same writes (N=2000 MACHINES=0 DELIVER=false, docs/reference/scale.md)
+scale: ## the operator at fleet size (N=2000 MACHINES=0 DELIVER=false, docs/reference/scale.md)
 	cd e2e && go run ./scale -clusters=$(or $(N),2000) -machines=$(or $(MACHINES),0) -deliver=$(or $(DELIVER),false)
 
 image: ## container images as OCI archives, with bills of materials, in .cache/images (docs/how-to/install.md)

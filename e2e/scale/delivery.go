@@ -19,7 +19,7 @@ func (l *lab) startDelivery(ctx context.Context) error {
 	if l.delivery == nil {
 		return nil
 	}
-	l.progress.begins("first delivery")
+	l.begins("first delivery")
 	mark, err := l.ours.cp.AuditMark()
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ func (l *lab) awaitLeader(ctx context.Context) error {
 
 // fill has a standby fill its caches first, so that the fleet is there and nothing is written.
 func (l *lab) fill(ctx context.Context) error {
-	l.progress.begins("operator starts")
+	l.begins("operator starts")
 	lease, err := l.holdLease(ctx)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (l *lab) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.progress.begins("first fill")
+	l.begins("first fill")
 	expected := l.ours.watch.expect(l.fleet, token(l.tokens), true)
 	if err := l.ours.client.Delete(ctx, lease); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (l *lab) fill(ctx context.Context) error {
 		return err
 	}
 	begin, end := time.Now(), time.Time{}
-	c, err := l.during(ctx, func() (err error) { end, err = expected.await(ctx, l.progress); return err })
+	c, err := l.during(ctx, func() (err error) { end, err = expected.await(ctx); return err })
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -76,44 +75,39 @@ func newMachine(cluster types.NamespacedName, i int) *clusterv1.Machine {
 	}
 }
 
-// each does something for all, several at a time, and counts.
-func each[T any](ctx context.Context, p *progress, parallel int, all []T, do func(context.Context, int, T) error) error {
+// each does something for all, several at a time.
+func each[T any](ctx context.Context, parallel int, all []T, do func(context.Context, int, T) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
-	var done atomic.Int64
 	for i, one := range all {
 		if ctx.Err() != nil {
 			break
 		}
-		group.Go(func() error {
-			err := do(ctx, i, one)
-			p.counts(int(done.Add(1)), len(all))
-			return err
-		})
+		group.Go(func() error { return do(ctx, i, one) })
 	}
 	return group.Wait()
 }
 
-func createNamespaces(ctx context.Context, p *progress, c client.Client, clusters []types.NamespacedName) error {
+func createNamespaces(ctx context.Context, c client.Client, clusters []types.NamespacedName) error {
 	var names []string
 	for _, cluster := range clusters {
 		if len(names) == 0 || names[len(names)-1] != cluster.Namespace {
 			names = append(names, cluster.Namespace)
 		}
 	}
-	return each(ctx, p, creators, names, func(ctx context.Context, _ int, name string) error {
+	return each(ctx, creators, names, func(ctx context.Context, _ int, name string) error {
 		return c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	})
 }
 
-func createClusters(ctx context.Context, p *progress, c client.Client, clusters []types.NamespacedName, delivered bool) error {
-	return each(ctx, p, creators, clusters, func(ctx context.Context, i int, key types.NamespacedName) error {
+func createClusters(ctx context.Context, c client.Client, clusters []types.NamespacedName, delivered bool) error {
+	return each(ctx, creators, clusters, func(ctx context.Context, i int, key types.NamespacedName) error {
 		return c.Create(ctx, newCluster(key, i, delivered))
 	})
 }
 
 // createMachines sends bodies and reads no answers: there may be a hundred thousand.
-func (s *side) createMachines(ctx context.Context, p *progress, clusters []types.NamespacedName, count int) error {
+func (s *side) createMachines(ctx context.Context, clusters []types.NamespacedName, count int) error {
 	type machine struct {
 		cluster types.NamespacedName
 		i       int
@@ -124,7 +118,7 @@ func (s *side) createMachines(ctx context.Context, p *progress, clusters []types
 			all = append(all, machine{cluster, i})
 		}
 	}
-	return each(ctx, p, creators, all, func(ctx context.Context, _ int, m machine) error {
+	return each(ctx, creators, all, func(ctx context.Context, _ int, m machine) error {
 		body, err := json.Marshal(newMachine(m.cluster, m.i))
 		if err != nil {
 			return err

@@ -1,6 +1,5 @@
 // Command scale measures the operator at the size of a fleet: on a real API server, with the programs of a control plane as
-// plain processes, all in one run. Beside each fan-out of the operator a raw client makes the same writes on a second
-// control plane, so that what else the machine does hits both. docs/reference/scale.md has the figures.
+// plain processes, all in one run. docs/reference/scale.md has the figures.
 package main
 
 import (
@@ -20,7 +19,6 @@ import (
 type options struct {
 	Clusters, Machines int // machines of each cluster
 	Rounds             int
-	Concurrency        int           // of the raw clients, and of the operator where it is not 0
 	New                int           // clusters that are created on the quiet fleet, and as many during fan-outs
 	Pace               time.Duration // from one of them to the next
 	InNamespace        int           // clusters in each namespace
@@ -36,17 +34,12 @@ func main() {
 	for _, name := range []string{"GOGC", "GOMEMLIMIT"} { // the operator's are those of its Deployment
 		_ = os.Unsetenv(name)
 	}
-	options := options{}
+	options := options{Rounds: 3, New: 100, Pace: 120 * time.Millisecond, Rest: time.Minute}
 	flag.IntVar(&options.Clusters, "clusters", 2000, "how many clusters the fleet has")
 	flag.IntVar(&options.Machines, "machines", 0, "how many machines each cluster has")
-	flag.IntVar(&options.Rounds, "rounds", 3, "how many fan-outs are compared with the raw clients")
-	flag.IntVar(&options.Concurrency, "concurrency", defaultConcurrency, "parallel writers of a raw client: the operator's default")
-	flag.IntVar(&options.New, "new", 100, "how many clusters are created on a quiet fleet, and during fan-outs")
-	flag.DurationVar(&options.Pace, "pace", 120*time.Millisecond, "time from one of them to the next")
 	flag.IntVar(&options.InNamespace, "in-namespace", 20, "how many clusters a namespace has")
 	flag.IntVar(&options.Entries, "entries", 0, "how many entries the CorporateProxy adds to the twelve of its Secret; 4096 at most")
 	flag.IntVar(&options.Bundle, "bundle", 0, "KiB of certificates that machines are to trust")
-	flag.DurationVar(&options.Rest, "rest", time.Minute, "how long nothing changes before the memory at rest is read")
 	flag.BoolVar(&options.Deliver, "deliver", false, "run \"fairlead-operator deliver\" too, for every cluster; no Cluster API applies what it makes")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

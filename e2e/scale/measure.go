@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,20 +12,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/deliver"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
 
-// lab is the operator with its fleet, the raw clients' control plane beside it, and what was measured.
+// lab is the operator with its fleet, and what was measured.
 type lab struct {
 	options  options
-	progress *progress
+	begin    time.Time
 	fleet    []types.NamespacedName
 	ours     *side
-	raw      *side
-	rawFleet []*rawCluster
 	operator *replica
 	delivery *replica // nil without
 	tokens   int      // passwords so far
@@ -35,19 +33,14 @@ type lab struct {
 func measure(ctx context.Context, options options) (_ []row, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l := &lab{options: options, progress: newProgress(), fleet: fleetNames("fleet", options.Clusters, options.InNamespace)}
-	l.progress.begins("two control planes")
-	for _, s := range []**side{&l.ours, &l.raw} {
-		if *s, err = newSide(ctx); err != nil {
-			return nil, errors.Join(err, l.close())
-		}
+	l := &lab{options: options, begin: time.Now(), fleet: fleetNames("fleet", options.Clusters, options.InNamespace)}
+	l.begins("a control plane")
+	if l.ours, err = newSide(ctx); err != nil {
+		return nil, err
 	}
 	l.operator = &replica{cp: l.ours.cp, name: operatorName}
 	if options.Deliver {
 		l.delivery = &replica{cp: l.ours.cp, name: deliver.ServiceAccount, args: []string{"--report-after=24h"}} // nobody applies it
-	}
-	if options.Concurrency != defaultConcurrency {
-		l.operator.args = []string{fmt.Sprintf("--concurrency=%d", options.Concurrency)}
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
 	for _, phase := range []func(context.Context) error{
@@ -61,7 +54,10 @@ func measure(ctx context.Context, options options) (_ []row, err error) {
 	return l.rows, nil
 }
 
-const defaultConcurrency = 4
+// begins says on stderr what is being done.
+func (l *lab) begins(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "%4.0fs %s\n", time.Since(l.begin).Seconds(), fmt.Sprintf(format, args...))
+}
 
 func (l *lab) close() (err error) {
 	for _, r := range []*replica{l.operator, l.delivery} {
@@ -69,12 +65,7 @@ func (l *lab) close() (err error) {
 			err = errors.Join(err, r.stop())
 		}
 	}
-	for _, s := range []*side{l.ours, l.raw} {
-		if s != nil {
-			err = errors.Join(err, s.cp.Stop())
-		}
-	}
-	return err
+	return errors.Join(err, l.ours.cp.Stop())
 }
 
 func (l *lab) add(figure, value string) { l.rows = append(l.rows, row{figure, value}) }
@@ -85,22 +76,22 @@ func (l *lab) nextToken() string {
 }
 
 func (l *lab) makeFleet(ctx context.Context) error {
-	l.progress.begins("%d clusters", l.options.Clusters)
+	l.begins("%d clusters", l.options.Clusters)
 	if err := installDeployments(ctx, l.ours.cp, l.options.Deliver); err != nil {
 		return err
 	}
 	if err := createProxy(ctx, l.ours.client, l.nextToken(), l.options); err != nil {
 		return err
 	}
-	if err := createNamespaces(ctx, l.progress, l.ours.client, l.fleet); err != nil {
+	if err := createNamespaces(ctx, l.ours.client, l.fleet); err != nil {
 		return err
 	}
-	if err := createClusters(ctx, l.progress, l.ours.client, l.fleet, l.options.Deliver); err != nil {
+	if err := createClusters(ctx, l.ours.client, l.fleet, l.options.Deliver); err != nil {
 		return err
 	}
-	l.progress.begins("%d machines", l.options.Clusters*l.options.Machines)
+	l.begins("%d machines", l.options.Clusters*l.options.Machines)
 	begin := time.Now()
-	err := l.ours.createMachines(ctx, l.progress, l.fleet, l.options.Machines)
+	err := l.ours.createMachines(ctx, l.fleet, l.options.Machines)
 	l.add("clusters; machines of each", fmt.Sprintf("%d; %d", l.options.Clusters, l.options.Machines))
 	if l.options.Machines > 0 {
 		l.add("(creation of the machines)", seconds(time.Since(begin)))
@@ -116,19 +107,6 @@ func (l *lab) setPassword(ctx context.Context, token string) error {
 	}
 	secret.Data = sourceData(token)
 	return l.ours.client.Update(ctx, secret)
-}
-
-// reports are all, by cluster.
-func (l *lab) reports(ctx context.Context) (map[types.NamespacedName]*v1alpha1.ProxyReport, error) {
-	list := &v1alpha1.ProxyReportList{}
-	if err := l.ours.client.List(ctx, list); err != nil {
-		return nil, err
-	}
-	reports := map[types.NamespacedName]*v1alpha1.ProxyReport{}
-	for i := range list.Items {
-		reports[client.ObjectKeyFromObject(&list.Items[i])] = &list.Items[i]
-	}
-	return reports, nil
 }
 
 // touch changes an annotation that concerns nobody.

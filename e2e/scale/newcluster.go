@@ -34,11 +34,10 @@ func (l *lab) create(ctx context.Context, clusters []types.NamespacedName) ([]ti
 				return err
 			}
 			begin := time.Now()
-			end, err := expected.await(ctx, nil)
+			end, err := expected.await(ctx)
 			mu.Lock()
 			defer mu.Unlock()
 			waited = append(waited, max(0, end.Sub(begin))) // the answer may come last
-			l.progress.counts(len(waited), len(clusters))
 			return err
 		})
 	}
@@ -55,7 +54,7 @@ func (l *lab) newNames(prefix string) []types.NamespacedName {
 }
 
 func (l *lab) newOnQuiet(ctx context.Context) error {
-	l.progress.begins("new clusters on the quiet fleet")
+	l.begins("new clusters on the quiet fleet")
 	clusters := l.newNames("quiet")
 	waited, err := l.create(ctx, clusters)
 	if err != nil {
@@ -72,7 +71,7 @@ func (l *lab) addNew(when string, waited []time.Duration) {
 
 // newDuringFanOut creates them while one fan-out follows the other.
 func (l *lab) newDuringFanOut(ctx context.Context) error {
-	l.progress.begins("new clusters during fan-outs")
+	l.begins("new clusters during fan-outs")
 	clusters := l.newNames("busy")
 	fanOuts := 0
 	enough := make(chan struct{})
@@ -86,12 +85,12 @@ func (l *lab) newDuringFanOut(ctx context.Context) error {
 				return err
 			}
 			if fanOuts++; fanOuts == 1 {
-				if _, err := expected.awaitUntil(groupCtx, nil, expected.total/50); err != nil {
+				if _, err := expected.awaitUntil(groupCtx, expected.total/50); err != nil {
 					return err
 				}
 				close(begun)
 			}
-			if _, err := expected.await(groupCtx, nil); err != nil {
+			if _, err := expected.await(groupCtx); err != nil {
 				return err
 			}
 			select {
@@ -126,8 +125,8 @@ func (l *lab) newDuringFanOut(ctx context.Context) error {
 
 // remove returns when nothing of the clusters is left.
 func (l *lab) remove(ctx context.Context, clusters []types.NamespacedName) error {
-	l.progress.begins("they are deleted")
-	err := each(ctx, l.progress, creators, clusters, func(ctx context.Context, _ int, key types.NamespacedName) error {
+	l.begins("they are deleted")
+	err := each(ctx, creators, clusters, func(ctx context.Context, _ int, key types.NamespacedName) error {
 		cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 		return client.IgnoreNotFound(l.ours.client.Delete(ctx, cluster))
 	})

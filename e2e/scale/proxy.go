@@ -1,23 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/authority"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 )
 
@@ -67,24 +59,16 @@ func createProxy(ctx context.Context, c client.Client, token string, options opt
 
 // certificates are as many as fit into so many bytes.
 func certificates(size int) (string, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return "", err
-	}
-	var bundle bytes.Buffer
-	for i := int64(1); ; i++ {
-		template := &x509.Certificate{
-			SerialNumber: big.NewInt(i), Subject: pkix.Name{CommonName: fmt.Sprintf("Authority %d of the company", i)},
-			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(365 * 24 * time.Hour), IsCA: true, BasicConstraintsValid: true,
-		}
-		der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	var bundle []byte
+	for i := 1; ; i++ {
+		company, err := authority.New(fmt.Sprintf("Authority %d of the company", i))
 		if err != nil {
 			return "", err
 		}
-		text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-		if bundle.Len()+len(text) > size {
-			return bundle.String(), nil
+		text := company.PEM()
+		if len(bundle)+len(text) > size {
+			return string(bundle), nil
 		}
-		bundle.Write(text)
+		bundle = append(bundle, text...)
 	}
 }

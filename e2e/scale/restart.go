@@ -10,7 +10,7 @@ import (
 
 // restart ends the operator as a kubelet does, and starts it with everything unchanged.
 func (l *lab) restart(ctx context.Context) error {
-	l.progress.begins("restart of the operator")
+	l.begins("restart of the operator")
 	if err := l.operator.stop(); err != nil {
 		return err
 	}
@@ -52,13 +52,13 @@ func (l *lab) restart(ctx context.Context) error {
 
 // restartAPIServer kills the API server when a third of a fan-out is done.
 func (l *lab) restartAPIServer(ctx context.Context) error {
-	l.progress.begins("the API server is killed in a fan-out")
+	l.begins("the API server is killed in a fan-out")
 	password := l.nextToken()
 	expected := l.ours.watch.expect(l.fleet, password, true)
 	if err := l.setPassword(ctx, password); err != nil {
 		return err
 	}
-	if _, err := expected.awaitUntil(ctx, l.progress, expected.total/3); err != nil {
+	if _, err := expected.awaitUntil(ctx, expected.total/3); err != nil {
 		return err
 	}
 	seen, killed := expected.seen(), time.Now()
@@ -74,7 +74,7 @@ func (l *lab) restartAPIServer(ctx context.Context) error {
 	if err := l.ours.watch.connect(ctx); err != nil {
 		return err
 	}
-	end, err := expected.await(ctx, l.progress)
+	end, err := expected.await(ctx)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { controlplanetest.Main(m) }
 // not asked.
 func TestAFleetThatIsTouchedOrMetAgainIsNotWritten(t *testing.T) {
 	rows, err := measure(t.Context(), options{
-		Clusters: 12, Machines: 2, Rounds: 1, Concurrency: defaultConcurrency, New: 3, Pace: 120 * time.Millisecond, InNamespace: 5, Rest: time.Second, Deliver: true,
+		Clusters: 12, Machines: 2, Rounds: 1, New: 3, Pace: 120 * time.Millisecond, InNamespace: 5, Rest: time.Second, Deliver: true,
 	})
 	controlplanetest.Require(t, err)
 	value := func(figure string) string {

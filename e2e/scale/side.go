@@ -26,12 +26,11 @@ var scheme = func() *runtime.Scheme {
 	return scheme
 }()
 
-// side is a control plane with Fairlead installed: the operator's, or the raw clients'.
+// side is a control plane with Fairlead installed.
 type side struct {
 	cp     *controlplane.ControlPlane
-	client client.WithWatch // an administrator's, without cache
-	admin  rest.Interface   // the same, for bodies that are made already
-	caged  rest.Interface   // the operator's account
+	client client.Client  // an administrator's, without cache
+	admin  rest.Interface // the same, for bodies that are made already
 	watch  *fleetWatch
 }
 
@@ -54,20 +53,13 @@ func (s *side) fill(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.client, err = client.NewWithWatch(s.cp.Admin(), client.Options{Scheme: scheme}); err != nil {
+	if s.client, err = client.New(s.cp.Admin(), client.Options{Scheme: scheme}); err != nil {
 		return err
 	}
 	if s.admin, err = bare(s.cp.Admin()); err != nil {
 		return err
 	}
-	account, err := s.cp.ServiceAccount(ctx, operator.Namespace, operator.ServiceAccount)
-	if err != nil {
-		return err
-	}
-	if s.caged, err = bare(account); err != nil {
-		return err
-	}
-	s.watch, err = startWatch(ctx, s.client)
+	s.watch, err = startWatch(ctx, s.cp.Admin())
 	return err
 }
 

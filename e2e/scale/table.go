@@ -34,22 +34,11 @@ func percentile(durations []time.Duration, p int) time.Duration {
 	return sorted[max(0, (len(sorted)*p+99)/100-1)]
 }
 
-// median is the middle one, or the mean of both.
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
-}
-
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
 func milliseconds(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
 
 func mebibytes(kibibytes int) string { return fmt.Sprintf("%d MiB", (kibibytes+512)/1024) }
-
-func times(ratio float64) string { return fmt.Sprintf("%.2f times", ratio) }
 
 func joined(durations []time.Duration) string {
 	texts := make([]string, len(durations))

@@ -21,15 +21,6 @@ func TestPercentileIsTheSmallestThatSoManyDoNotExceed(t *testing.T) {
 	}
 }
 
-func TestMedian(t *testing.T) {
-	if got := median([]float64{3, 1, 2}); got != 2 {
-		t.Errorf("of three it is %v", got)
-	}
-	if got := median([]float64{4, 1, 2, 3}); got != 2.5 {
-		t.Errorf("of four it is %v", got)
-	}
-}
-
 func TestTheTableIsAlignedMarkdown(t *testing.T) {
 	var out strings.Builder
 	writeTable(&out, []row{{"first fill", "12.3 s"}, {"p99", "1 ms"}})
@@ -59,17 +50,6 @@ func TestATokenIsReadOnlyWhereAllPasswordsAreTheSame(t *testing.T) {
 	}
 	if got := tokenOf(map[string][]byte{"a": []byte("pw-000001"), "b": []byte("pw-000002")}); got != "" {
 		t.Errorf("keys that differ: %q", got)
-	}
-}
-
-func TestAMergePatchHasWhatDiffers(t *testing.T) {
-	before := map[string]any{"same": "a", "nodes": map[string]any{"hmac": "1", "machines": int64(2)}, "gone": true}
-	after := map[string]any{"same": "a", "nodes": map[string]any{"hmac": "2", "machines": int64(2)}, "list": []any{"x"}}
-	patch := mergePatch(before, after)
-	nodes, _ := patch["nodes"].(map[string]any)
-	gone, isThere := patch["gone"]
-	if len(patch) != 3 || len(nodes) != 1 || nodes["hmac"] != "2" || !isThere || gone != nil {
-		t.Errorf("it is %v", patch)
 	}
 }
 

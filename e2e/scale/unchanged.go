@@ -18,7 +18,7 @@ import (
 )
 
 func (l *lab) touchSource(ctx context.Context) error {
-	l.progress.begins("the proxy's Secret is touched")
+	l.begins("the proxy's Secret is touched")
 	if err := l.awaitRecorded(ctx); err != nil {
 		return err
 	}
@@ -44,9 +44,9 @@ func (l *lab) awaitRecorded(ctx context.Context) error {
 }
 
 func (l *lab) touchClusters(ctx context.Context) error {
-	l.progress.begins("all clusters are touched")
+	l.begins("all clusters are touched")
 	c, err := l.during(ctx, func() error {
-		return each(ctx, l.progress, creators, l.fleet, func(ctx context.Context, _ int, key types.NamespacedName) error {
+		return each(ctx, creators, l.fleet, func(ctx context.Context, _ int, key types.NamespacedName) error {
 			return touch(ctx, l.ours.client, &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
 		})
 	})
@@ -64,7 +64,7 @@ func (l *lab) addUnchanged(what string, c counted) {
 
 // rest is a time without any change: what is asked in it, and what of the memory is left after it.
 func (l *lab) rest(ctx context.Context) error {
-	l.progress.begins("%s of rest", l.options.Rest)
+	l.begins("%s of rest", l.options.Rest)
 	mark, err := l.ours.cp.AuditMark()
 	if err != nil {
 		return err

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -46,7 +46,7 @@ func tokenOf(data map[string][]byte) string {
 
 // fleetWatch knows what an administrator's watch has seen of the fleet's Secrets and reports.
 type fleetWatch struct {
-	client client.WithWatch
+	config *rest.Config
 
 	mu      sync.Mutex
 	stop    context.CancelFunc
@@ -56,8 +56,8 @@ type fleetWatch struct {
 	changes int // of these objects, by whomever
 }
 
-func startWatch(ctx context.Context, c client.WithWatch) (*fleetWatch, error) {
-	w := &fleetWatch{client: c, secrets: map[types.NamespacedName]string{}, reports: map[types.NamespacedName]string{}}
+func startWatch(ctx context.Context, config *rest.Config) (*fleetWatch, error) {
+	w := &fleetWatch{config: config, secrets: map[types.NamespacedName]string{}, reports: map[types.NamespacedName]string{}}
 	return w, w.connect(ctx)
 }
 
@@ -67,55 +67,52 @@ func (w *fleetWatch) connect(ctx context.Context) error {
 		w.stop()
 	}
 	ctx, w.stop = context.WithCancel(ctx)
-	secrets := w.run(ctx, &corev1.SecretList{}, &corev1.Secret{}, render.SecretLabel, func(o any, there bool) {
-		secret := o.(*corev1.Secret)
-		w.seeSecret(client.ObjectKeyFromObject(secret), tokenOf(secret.Data), there)
-	})
-	reports := w.run(ctx, &v1alpha1.ProxyReportList{}, &v1alpha1.ProxyReport{}, "", func(o any, there bool) {
-		report := o.(*v1alpha1.ProxyReport)
-		w.seeReport(client.ObjectKeyFromObject(report), fingerprints(report), there)
-	})
-	if !cache.WaitForCacheSync(ctx.Done(), secrets, reports) {
-		return fmt.Errorf("watch the fleet: %w", ctx.Err())
+	ours, err := labels.Parse(render.SecretLabel)
+	if err != nil {
+		return err
 	}
-	return nil
-}
-
-func (w *fleetWatch) run(ctx context.Context, list client.ObjectList, object runtime.Object, selector string, see func(any, bool)) cache.InformerSynced {
-	options := func(o metav1.ListOptions) *client.ListOptions {
-		o.LabelSelector = selector
-		return &client.ListOptions{Raw: &o}
+	objects, err := cache.New(w.config, cache.Options{
+		Scheme: scheme, DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{&corev1.Secret{}: {Label: ours}},
+	})
+	if err != nil {
+		return err
 	}
-	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
-		ListerWatcher: &cache.ListWatch{
-			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-				into := list.DeepCopyObject().(client.ObjectList)
-				return into, w.client.List(ctx, into, options(o))
-			},
-			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-				return w.client.Watch(ctx, list, options(o))
-			},
+	var synced []toolscache.InformerSynced
+	for kind, see := range map[client.Object]func(o any, there bool){
+		&corev1.Secret{}: func(o any, there bool) {
+			secret := o.(*corev1.Secret)
+			w.seeSecret(client.ObjectKeyFromObject(secret), tokenOf(secret.Data), there)
 		},
-		ObjectType: object,
-		Handler: cache.ResourceEventHandlerFuncs{
+		&v1alpha1.ProxyReport{}: func(o any, there bool) {
+			report := o.(*v1alpha1.ProxyReport)
+			w.seeReport(client.ObjectKeyFromObject(report), fingerprints(report), there)
+		},
+	} {
+		informer, err := objects.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
+		if err != nil {
+			return err
+		}
+		handler, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 			AddFunc:    func(o any) { see(o, true) },
 			UpdateFunc: func(_, o any) { see(o, true) },
 			DeleteFunc: func(o any) {
-				if unknown, is := o.(cache.DeletedFinalStateUnknown); is {
+				if unknown, is := o.(toolscache.DeletedFinalStateUnknown); is {
 					o = unknown.Obj
 				}
 				see(o, false)
 			},
-		},
-		Transform: func(o any) (any, error) {
-			if object, is := o.(metav1.Object); is {
-				object.SetManagedFields(nil)
-			}
-			return o, nil
-		},
-	})
-	go informer.RunWithContext(ctx)
-	return informer.HasSynced
+		})
+		if err != nil {
+			return err
+		}
+		synced = append(synced, handler.HasSynced)
+	}
+	go objects.Start(ctx) //nolint:errcheck // it ends with the context
+	if !toolscache.WaitForCacheSync(ctx.Done(), synced...) {
+		return fmt.Errorf("watch the fleet: %w", ctx.Err())
+	}
+	return nil
 }
 
 // fingerprints are those of both Secrets, "" without.

@@ -69,12 +69,12 @@ func (v *wave) someLeft() string {
 }
 
 // await returns when the last was seen.
-func (v *wave) await(ctx context.Context, p *progress) (time.Time, error) {
-	return v.awaitUntil(ctx, p, v.total)
+func (v *wave) await(ctx context.Context) (time.Time, error) {
+	return v.awaitUntil(ctx, v.total)
 }
 
 // awaitUntil returns when so many were seen.
-func (v *wave) awaitUntil(ctx context.Context, p *progress, enough int) (time.Time, error) {
+func (v *wave) awaitUntil(ctx context.Context, enough int) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, waveTimeout)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -86,11 +86,7 @@ func (v *wave) awaitUntil(ctx context.Context, p *progress, enough int) (time.Ti
 		case <-ctx.Done():
 			return time.Time{}, fmt.Errorf("await the fleet's objects, %d of %d are as they should be, not %s: %w", v.seen(), v.total, v.someLeft(), ctx.Err())
 		case <-tick.C:
-			seen := v.seen()
-			if p != nil {
-				p.counts(seen, v.total)
-			}
-			if seen >= enough && enough < v.total {
+			if v.seen() >= enough && enough < v.total {
 				return time.Now(), nil
 			}
 		}
