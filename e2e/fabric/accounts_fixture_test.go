@@ -47,6 +47,7 @@ type accounts struct {
 	management client.Client
 	proxy      *v1alpha1.CorporateProxy
 	said       *conditions
+	installed  string // the values
 }
 
 func newAccounts(t *testing.T) *accounts {
@@ -55,7 +56,7 @@ func newAccounts(t *testing.T) *accounts {
 	a.fabric = newNode(t, a.cp, machine.SquidOptions{User: user, Password: password, Starts: true})
 	controlplanetest.Require(t, a.squid.SetUsers(t.Context(), map[string]string{user: password, nextUser: nextPassword}))
 	a.startManagement()
-	a.deliver()
+	a.install()
 	a.startFollow(a.cp)
 	a.startReplicator()
 	a.startProbe()
@@ -117,45 +118,27 @@ func secretWith(namespace, name string, data map[string]string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, StringData: data}
 }
 
-// deliver brings <cluster>-cluster-values to the workload cluster, as Helm does for App CRs and Flux: at once, and whenever it
-// changes.
-func (a *accounts) deliver() {
+// install brings <cluster>-cluster-values to the workload cluster, as Helm does for App CRs and Flux, once they are others than before.
+func (a *accounts) install() {
 	t := a.t
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	t.Helper()
 	own := map[string]any{
 		"engine": "Native", "relay": map[string]any{"enabled": true}, "tunnels": map[string]any{"enabled": false}, "audit": map[string]any{"enabled": false},
 		"probe": map[string]any{"enabled": true, "period": observationPeriod.String()},
 	}
-	installed := ""
-	once := func() error {
+	before := a.installed
+	controlplanetest.Await(t, "other values", func(ctx context.Context) (bool, error) {
 		secret := &corev1.Secret{}
 		if err := a.management.Get(ctx, client.ObjectKey{Namespace: "default", Name: workload + render.ValuesSuffix}, secret); err != nil {
 			report, found := &v1alpha1.ProxyReport{}, &v1alpha1.CorporateProxy{}
 			_ = a.management.Get(ctx, client.ObjectKey{Namespace: "default", Name: workload}, report)
 			_ = a.management.Get(ctx, client.ObjectKeyFromObject(a.proxy), found)
-			return fmt.Errorf("%w; report %+v; proxy %+v", err, report.Status.Conditions, found.Status.Conditions)
+			return false, fmt.Errorf("%w; report %+v; proxy %+v", err, report.Status.Conditions, found.Status.Conditions)
 		}
-		values := string(secret.Data[render.ValuesKey])
-		if values == "" || values == installed {
-			return nil
-		}
-		err := policies.Install(ctx, a.cp, own, []byte(values))
-		if err == nil {
-			installed = values
-		}
-		return err
-	}
-	controlplanetest.Await(t, "the first values", func(context.Context) (bool, error) { return installed != "", once() })
-	var done sync.WaitGroup
-	done.Go(func() {
-		for ctx.Err() == nil {
-			if err := once(); err != nil && ctx.Err() == nil {
-				t.Logf("the values are not installed: %v", err)
-			}
-			rest(ctx, 500*time.Millisecond)
-		}
+		a.installed = string(secret.Data[render.ValuesKey])
+		return controlplanetest.Holds(a.installed != before, "they are as before")
 	})
-	t.Cleanup(func() { cancel(); done.Wait() })
+	controlplanetest.Require(t, policies.Install(t.Context(), a.cp, own, []byte(a.installed)))
 }
 
 // rest paces who has nothing to wait for.
@@ -194,34 +177,10 @@ func (a *accounts) onNode(name, component string, port int32, args ...string) {
 
 // own makes the Pod object of one of our programs.
 func (a *accounts) own(name, component, portName, address string, port int32) {
-	t := a.t
-	t.Helper()
-	made, err := a.clients.CoreV1().Pods(system).Create(t.Context(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
-			"app.kubernetes.io/instance": policies.Release, "app.kubernetes.io/component": component, "policies.kyverno.io/inject-proxy-env": "exclude",
-		}},
-		Spec: corev1.PodSpec{
-			NodeName: node, AutomountServiceAccountToken: new(bool), ServiceAccountName: "default",
-			Containers: []corev1.Container{{Name: component, Image: "x", Ports: []corev1.ContainerPort{{Name: portName, ContainerPort: port}, {Name: "proxy", ContainerPort: 3128}}}},
-		},
-	}, metav1.CreateOptions{})
-	controlplanetest.Require(t, err)
-	a.runs(made, address)
-}
-
-// runs says what the kubelet says of a pod whose containers have just started.
-func (a *accounts) runs(pod *corev1.Pod, address string) {
-	t := a.t
-	t.Helper()
-	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: address, PodIPs: []corev1.PodIP{{IP: address}}}
-	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-	for _, container := range pod.Spec.Containers {
-		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
-			Name: container.Name, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
-		})
-	}
-	_, err := a.clients.CoreV1().Pods(pod.Namespace).UpdateStatus(t.Context(), pod, metav1.UpdateOptions{})
-	controlplanetest.Require(t, err)
+	a.t.Helper()
+	a.podObject(system, name, address, map[string]string{
+		"app.kubernetes.io/instance": policies.Release, "app.kubernetes.io/component": component, "policies.kyverno.io/inject-proxy-env": "exclude",
+	}, corev1.ContainerPort{Name: portName, ContainerPort: port}, corev1.ContainerPort{Name: "proxy", ContainerPort: 3128})
 }
 
 // startReplicator runs what the chart deploys.

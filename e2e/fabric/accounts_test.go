@@ -120,7 +120,7 @@ func (a *accounts) awaitSeen(what string, condition func() error) {
 	})
 }
 
-// setCredentials names the Secret of the account, and of its successor.
+// setCredentials names the Secret of the account, and of its successor, and installs what comes of it.
 func (a *accounts) setCredentials(name, next string) {
 	a.t.Helper()
 	controlplanetest.Await(a.t, "a change of the CorporateProxy", func(ctx context.Context) (bool, error) {
@@ -135,6 +135,7 @@ func (a *accounts) setCredentials(name, next string) {
 		found.Spec.Source.URL.CredentialsRef = ref
 		return true, a.management.Update(ctx, found)
 	})
+	a.install()
 }
 
 func (a *accounts) awaitRevision(number int64) {

@@ -56,24 +56,37 @@ func (f *fabric) wire(namespace, name string) *pod {
 
 // publish makes the Pod object of a Service, ready.
 func (p *pod) publish(service string) {
-	t := p.fabric.t
-	t.Helper()
-	of := p.fabric.clients.CoreV1().Pods(p.namespace)
-	made, err := of.Create(t.Context(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: p.name, Labels: map[string]string{"app": service}},
+	p.fabric.t.Helper()
+	p.fabric.podObject(p.namespace, p.name, p.address, map[string]string{"app": service})
+	p.awaitProgrammed(true)
+}
+
+// podObject makes the Pod of a process on the node.
+func (f *fabric) podObject(namespace, name, address string, labels map[string]string, ports ...corev1.ContainerPort) {
+	f.t.Helper()
+	made, err := f.clients.CoreV1().Pods(namespace).Create(f.t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
 		Spec: corev1.PodSpec{
 			NodeName: node, AutomountServiceAccountToken: new(bool), ServiceAccountName: "default",
-			Containers: []corev1.Container{{Name: "main", Image: "registry.example/main:1"}},
+			Containers: []corev1.Container{{Name: "main", Image: "registry.example/main:1", Ports: ports}},
 		},
 	}, metav1.CreateOptions{})
-	controlplanetest.Require(t, err)
-	made.Status = corev1.PodStatus{
-		Phase: corev1.PodRunning, PodIP: p.address, PodIPs: []corev1.PodIP{{IP: p.address}},
-		Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
+	controlplanetest.Require(f.t, err)
+	f.runs(made, address)
+}
+
+// runs says what the kubelet says of a pod whose containers have just started.
+func (f *fabric) runs(pod *corev1.Pod, address string) {
+	f.t.Helper()
+	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: address, PodIPs: []corev1.PodIP{{IP: address}}}
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	for _, container := range pod.Spec.Containers {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: container.Name, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
+		})
 	}
-	_, err = of.UpdateStatus(t.Context(), made, metav1.UpdateOptions{})
-	controlplanetest.Require(t, err)
-	p.awaitProgrammed(true)
+	_, err := f.clients.CoreV1().Pods(pod.Namespace).UpdateStatus(f.t.Context(), pod, metav1.UpdateOptions{})
+	controlplanetest.Require(f.t, err)
 }
 
 // fails is what the kubelet writes when a pod does not answer its probe any more.

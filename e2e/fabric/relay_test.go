@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,33 +21,11 @@ func TestPodsOnTheRelay(t *testing.T) {
 	first, client := f.wire(system, "relay-1"), f.wire("shop", "web")
 	first.startRelay(nothingDirect, "--drain-delay=5s", "--grace-period=5s")
 	first.publish("fairlead-relay")
-	t.Run("Clients", func(t *testing.T) { testClients(t, client) })
 	t.Run("ShortNames", func(t *testing.T) { testShortNames(t, f, client) })
 	t.Run("Never", func(t *testing.T) { testNever(t, f, client) })
 	t.Run("Rotation", func(t *testing.T) { testRotation(t, f, client) })
 	t.Run("WrongPassword", func(t *testing.T) { tier.Full(t); testWrongPassword(t, f, client) })
-	t.Run("ManyRelays", func(t *testing.T) { tier.Full(t); testManyRelays(t, f, first) })
 	t.Run("Upgrade", func(t *testing.T) { tier.Full(t); testUpgrade(t, f, first, client) })
-}
-
-// Programs of a pod, with the variables that the policy writes.
-func testClients(t *testing.T, client *pod) {
-	t.Helper()
-	for name, command := range map[string][]string{
-		"curl":   {"curl", "-sSk"},
-		"wget":   {"wget", "-qO-", "--no-check-certificate"},
-		"python": {"python3", "-c", "import sys,requests; print(requests.get(sys.argv[1], verify=False).text)"},
-	} {
-		if _, err := exec.LookPath(command[0]); err != nil {
-			controlplanetest.Require(t, err)
-		}
-		for _, scheme := range []string{"http", "https"} {
-			out, err := client.fabric.network.Run(t.Context(), client.network(), variables("shop"), append(command, scheme+"://"+machine.InternetName+"/")...)
-			if err != nil || strings.TrimSpace(string(out)) != "the internet" {
-				t.Errorf("%s, %s: %q, %v", name, scheme, out, err)
-			}
-		}
-	}
 }
 
 // A short name is refused by what to write, and leads to the Service where its namespace is opted in.
@@ -60,18 +37,9 @@ func testShortNames(t *testing.T, f *fabric, client *pod) {
 		f.newService(namespace, "backend", 80, 8080)
 		backend.publish("backend")
 	}
-	ask := func(name string) string {
-		out, err := f.network.Run(t.Context(), client.network(), variables("shop"), "curl", "-sS", "-w", " %{http_code}", "http://"+name+"/")
-		controlplanetest.Require(t, err)
-		return string(out)
-	}
-	if said := ask("backend"); !strings.Contains(said, "write backend.shop.svc") || !strings.HasSuffix(said, " 403") {
-		t.Error(said)
-	}
-	for _, name := range []string{"shop", "other"} {
-		if said := ask("backend." + name + ".svc"); said != "backend of "+name+" 200" {
-			t.Errorf("as the relay has said: %s", said)
-		}
+	said, err := f.network.Run(t.Context(), client.network(), variables("shop"), "curl", "-sS", "-w", " %{http_code}", "http://backend/")
+	if err != nil || !strings.Contains(string(said), "write backend.shop.svc") || !strings.HasSuffix(string(said), " 403") {
+		t.Errorf("%s, %v", said, err)
 	}
 	opened := f.wire(system, "relay-opened")
 	opened.startRelay(nothingDirect + "direct: {namespaces: [shop, other]}\n")
@@ -83,20 +51,15 @@ func testShortNames(t *testing.T, f *fabric, client *pod) {
 	}
 }
 
-// What no pod reaches through a relay, whatever is opted in.
+// What no pod reaches through a relay, whatever is opted in: by names and addresses of this cluster. The others are in core/egress.
 func testNever(t *testing.T, f *fabric, client *pod) {
 	t.Helper()
 	relay := f.wire(system, "relay-open")
 	relay.startRelay("serviceDomain: cluster.local\nsources: [10.244.0.0/16]\n" +
 		"direct: {networks: [0.0.0.0/0, '::/0'], domains: [corp.example, svc, local], namespaces: [default, shop]}\n")
 	for host, want := range map[string]string{
-		"127.0.0.1": "Loopback", "localhost": "Loopback", "[::1]": "Loopback", "loopback.corp.example": "Loopback",
-		"169.254.1.1": "LinkLocal", "[fe80::1]": "LinkLocal",
-		"169.254.169.254": "Metadata", "168.63.129.16": "Metadata", "100.100.100.200": "Metadata", "[fd00:ec2::254]": "Metadata",
-		"metadata.google.internal": "Metadata", "metadata.corp.example": "Metadata",
-		"[::ffff:169.254.169.254]": "Metadata", "[64:ff9b::a9fe:a9fe]": "Metadata", "[2002:a9fe:a9fe::1]": "Metadata",
-		"0251.0376.0251.0376": "OddAddress", "2852039166": "OddAddress", "0x7f.1": "OddAddress", "[fe80::1%25eth0]": "OddAddress",
-		"0.0.0.0": "Special", "224.0.0.1": "Special",
+		"[::1]": "Loopback", "loopback.corp.example": "Loopback",
+		"169.254.169.254": "Metadata", "metadata.corp.example": "Metadata",
 		machine.CorpAddress: "Denied", "node.corp.example": "Denied",
 		api: "Denied", "kubernetes.default.svc": "Denied", "kubernetes.default": "Denied", "api.corp.example": "Denied",
 	} {
@@ -146,7 +109,6 @@ func testUpgrade(t *testing.T, f *fabric, first, client *pod) {
 			ended++
 		}
 	}
-	t.Logf("in an upgrade: %d requests, %d failed; of %d open tunnels %d ended", under.done.Load(), under.failed.Load(), len(tunnels), ended)
 	if ended != len(tunnels) {
 		t.Errorf("%d tunnels go on without a relay", len(tunnels)-ended)
 	}
@@ -157,12 +119,10 @@ func testUpgrade(t *testing.T, f *fabric, first, client *pod) {
 	second.process.Kill()
 	second.fails()
 	second.awaitProgrammed(false)
-	failed := under.failed.Load()
 	under.awaitUnderWay(t)
 	atEnd := under.failed.Load()
 	under.await(t, 50)
 	under.stop()
-	t.Logf("killed: %d requests, %d failed until the endpoint was gone", under.done.Load(), failed)
 	if under.failed.Load() > atEnd {
 		t.Errorf("%d failed after that", under.failed.Load()-atEnd)
 	}
