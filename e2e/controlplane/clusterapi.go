@@ -45,3 +45,27 @@ var ClusterAPI = Content{Name: "cluster-api", Labels: contractLabels, Read: func
 	}
 	return crds, nil
 }}
+
+// Clusterctl is what clusterctl init notes, and clusterctl move compares: the core of Cluster API alone.
+var Clusterctl = Content{Name: "clusterctl", Labels: contractLabels, Read: func(ctx context.Context) ([]byte, error) {
+	module, err := tools.ModuleDir(ctx, tools.ClusterAPI, clusterAPIModule)
+	if err != nil {
+		return nil, err
+	}
+	crd, err := os.ReadFile(filepath.Join(module, "cmd/clusterctl/config/crd/bases/clusterctl.cluster.x-k8s.io_providers.yaml"))
+	return append(crd, inventory...), err
+}}
+
+const inventory = `
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: capi-system}
+---
+apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3
+kind: Provider
+metadata: {name: cluster-api, namespace: capi-system}
+providerName: cluster-api
+type: CoreProvider
+version: v1.14.2
+`

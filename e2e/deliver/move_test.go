@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,36 +20,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-// inventory is what clusterctl init notes, and clusterctl move compares.
-const inventory = `
-apiVersion: v1
-kind: Namespace
-metadata: {name: capi-system}
----
-apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3
-kind: Provider
-metadata: {name: cluster-api, namespace: capi-system}
-providerName: cluster-api
-type: CoreProvider
-version: v1.14.2
-`
-
-// clusterctl makes of a management cluster one that clusterctl knows.
-func (m *management) clusterctl() {
-	m.Helper()
-	dir, err := tools.ModuleDir(m.Context(), tools.ClusterAPI, "sigs.k8s.io/cluster-api")
-	m.must(err)
-	crds, err := os.ReadFile(filepath.Join(dir, "cmd/clusterctl/config/crd/bases/clusterctl.cluster.x-k8s.io_providers.yaml"))
-	m.must(err)
-	objects, err := controlplane.Parse(crds)
-	m.must(err)
-	for _, crd := range objects {
-		crd.SetLabels(map[string]string{"clusterctl.cluster.x-k8s.io": ""})
-	}
-	m.must(m.cp.ApplyObjects(m.Context(), objects...))
-	m.must(m.cp.Apply(m.Context(), []byte(inventory)))
-}
-
 // Cluster API's controllers run before and after the move. Between, the test says what a provider of control planes would: that
 // there is one, which clusterctl asks for.
 func TestAMovedClusterKeepsWhatWasDelivered(t *testing.T) {
@@ -60,7 +29,7 @@ func TestAMovedClusterKeepsWhatWasDelivered(t *testing.T) {
 	workload := clientFor(t, cp.Admin())
 	target.namespace = source.namespace // clusterctl makes it
 	for _, m := range []*management{source, target} {
-		m.clusterctl()
+		m.must(m.cp.Install(t.Context(), controlplane.Clusterctl))
 		m.startOperator()
 		m.start()
 	}

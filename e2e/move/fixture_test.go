@@ -62,46 +62,20 @@ func startManagement(t *testing.T) *management {
 	m.client, err = client.New(m.cp.Admin(), client.Options{Scheme: scheme})
 	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, m.cp.Install(t.Context(), controlplane.ClusterAPI))
-	for _, file := range []struct{ toolModule, module, path string }{
-		{tools.ClusterAPI, "sigs.k8s.io/cluster-api", "cmd/clusterctl/config/crd/bases/clusterctl.cluster.x-k8s.io_providers.yaml"},
-		{"provider-crds", "sigs.k8s.io/cluster-api/test", "infrastructure/docker/config/crd/bases/infrastructure.cluster.x-k8s.io_dockerclusters.yaml"},
-	} {
-		dir, err := tools.ModuleDir(t.Context(), file.toolModule, file.module)
-		controlplanetest.Require(t, err)
-		crds, err := os.ReadFile(filepath.Join(dir, file.path))
-		controlplanetest.Require(t, err)
-		objects, err := controlplane.Parse(crds)
-		controlplanetest.Require(t, err)
-		for _, crd := range objects {
-			crd.SetLabels(map[string]string{"clusterctl.cluster.x-k8s.io": "", "cluster.x-k8s.io/v1beta2": "v1beta2"})
-		}
-		controlplanetest.Require(t, m.cp.ApplyObjects(t.Context(), objects...))
+	controlplanetest.Require(t, m.cp.Install(t.Context(), controlplane.Clusterctl))
+	module, err := tools.ModuleDir(t.Context(), "provider-crds", "sigs.k8s.io/cluster-api/test")
+	controlplanetest.Require(t, err)
+	crds, err := os.ReadFile(filepath.Join(module, "infrastructure/docker/config/crd/bases/infrastructure.cluster.x-k8s.io_dockerclusters.yaml"))
+	controlplanetest.Require(t, err)
+	objects, err := controlplane.Parse(crds)
+	controlplanetest.Require(t, err)
+	for _, crd := range objects {
+		crd.SetLabels(map[string]string{"clusterctl.cluster.x-k8s.io": "", "cluster.x-k8s.io/v1beta2": "v1beta2"})
 	}
-	controlplanetest.Require(t, m.cp.Apply(t.Context(), []byte(inventory)))
+	controlplanetest.Require(t, m.cp.ApplyObjects(t.Context(), objects...))
 	controlplanetest.Require(t, m.cp.StartControllerManager(t.Context(), controlplane.GarbageCollector, controlplane.NamespaceDeletion))
 	return m
 }
-
-// inventory is what clusterctl init notes, and clusterctl move compares.
-const inventory = `
-apiVersion: v1
-kind: Namespace
-metadata: {name: capi-system}
----
-apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3
-kind: Provider
-metadata: {name: cluster-api, namespace: capi-system}
-providerName: cluster-api
-type: CoreProvider
-version: v1.14.2
----
-apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3
-kind: Provider
-metadata: {name: infrastructure-docker, namespace: capi-system}
-providerName: docker
-type: InfrastructureProvider
-version: v1.14.0
-`
 
 // startOperator runs what the chart has installed.
 func (m *management) startOperator(t *testing.T) {
