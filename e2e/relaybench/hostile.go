@@ -42,7 +42,7 @@ func (l load) hostile(ctx context.Context) error {
 		all.Go(func() {
 			for ctx.Err() == nil {
 				_ = l.attack(ctx, attacks[i%len(attacks)], time.Minute)
-				pause(ctx, time.Second+rand.N(time.Second))
+				_ = await(ctx, time.Second+rand.N(time.Second))
 			}
 		})
 	}
@@ -77,7 +77,7 @@ func wait(ctx context.Context, conn net.Conn, long time.Duration) error {
 	_ = conn.SetReadDeadline(until)
 	_, err := conn.Read(make([]byte, 1))
 	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		pause(ctx, time.Until(until))
+		_ = await(ctx, time.Until(until))
 		return nil
 	}
 	return err

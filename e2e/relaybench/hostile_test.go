@@ -3,17 +3,13 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
-	"github.com/fairlead-io/fairlead/e2e/process"
 )
 
 // TestMain: the destination and the clients are this program, too.
@@ -58,19 +54,14 @@ func (l *lab) besiege(t *testing.T, limit int64) {
 	t.Helper()
 	var addresses []string
 	for i := range hostileSources {
-		address := fmt.Sprintf("192.168.52.%d", 100+i)
-		addresses = append(addresses, address)
-		_, err := l.Run(t.Context(), machine.Corp, nil, "ip", "address", "add", address+"/24", "dev", "eth0")
-		controlplanetest.Require(t, err)
+		addresses = append(addresses, fmt.Sprintf("192.168.52.%d", 100+i))
 	}
 	conn, err := l.Dial(t.Context(), machine.Corp, relayAt)
 	controlplanetest.Require(t, err)
 	defer conn.Close() //nolint:errcheck // the tunnel has served
-	open := tunnelOn(t, conn)
-
-	text, err := json.Marshal(load{What: "hostile", Clients: hostileConnections, Seconds: hostileSeconds, Proxy: relayAt, Sources: addresses})
-	controlplanetest.Require(t, err)
-	clients, err := l.Start(t.Context(), machine.Corp, process.Spec{Name: "hostile", Path: l.self, Args: []string{"load", string(text)}})
+	reader := bufio.NewReader(conn)
+	controlplanetest.Require(t, openOn(conn, reader))
+	clients, err := l.clients(t.Context(), load{What: "hostile", Clients: hostileConnections, Seconds: hostileSeconds, Proxy: relayAt, Sources: addresses})
 	controlplanetest.Require(t, err)
 	var most usage
 	for ended := false; !ended; {
@@ -82,7 +73,8 @@ func (l *lab) besiege(t *testing.T, limit int64) {
 			t.Fatalf("the relay has ended:\n%s", log)
 		case <-time.After(time.Second):
 		}
-		if err := open(); err != nil {
+		controlplanetest.Require(t, conn.SetDeadline(time.Now().Add(soakPatience)))
+		if err := askThrough(conn, reader, small); err != nil {
 			t.Fatalf("through the tunnel that was open: %v", err)
 		}
 		now, err := l.usage()
@@ -103,23 +95,4 @@ func (l *lab) besiege(t *testing.T, limit int64) {
 		_, err := l.load(ctx, load{What: "CONNECT", Clients: 1, Proxy: relayAt, Seconds: 1})
 		return err == nil, err
 	})
-}
-
-// tunnelOn opens a tunnel, and returns what asks through it.
-func tunnelOn(t *testing.T, conn net.Conn) (request func() error) {
-	t.Helper()
-	_, err := fmt.Fprintf(conn, "CONNECT %[1]s HTTP/1.1\r\nHost: %[1]s\r\n\r\n", destination)
-	controlplanetest.Require(t, err)
-	reader := bufio.NewReader(conn)
-	answer, err := http.ReadResponse(reader, &http.Request{Method: http.MethodConnect})
-	controlplanetest.Require(t, err)
-	if answer.StatusCode != http.StatusOK {
-		t.Fatal(answer.Status)
-	}
-	return func() error {
-		if err := conn.SetDeadline(time.Now().Add(soakPatience)); err != nil {
-			return err
-		}
-		return ask(conn, reader, fmt.Sprintf("GET /%d HTTP/1.1\r\nHost: %s\r\n\r\n", small, destination))
-	}
 }

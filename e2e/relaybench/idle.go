@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -22,10 +21,9 @@ const idleTunnels = 4000
 // sources are pods: one has fewer connections.
 var sources = []string{"192.168.52.11", "192.168.52.12", "192.168.52.13", "192.168.52.14"}
 
-// usage is what a process and its network take.
+// usage is what a process takes.
 type usage struct {
 	resident, descriptors int // KiB, count
-	buffers, slab         int // KiB of the kernel: of sockets in the network, of the whole machine
 }
 
 // idle prints what open tunnels take that carry nothing.
@@ -40,16 +38,7 @@ func (l *lab) idle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, source := range sources {
-		if _, err := l.Run(ctx, machine.Corp, nil, "ip", "address", "add", source+"/24", "dev", "eth0"); err != nil {
-			return err
-		}
-	}
-	text, err := json.Marshal(load{What: "idle", Clients: idleTunnels, Proxy: relayAt, Sources: sources})
-	if err != nil {
-		return err
-	}
-	client, err := l.Start(ctx, machine.Corp, process.Spec{Name: "idle", Path: l.self, Args: []string{"load", string(text)}})
+	client, err := l.clients(ctx, load{What: "idle", Clients: idleTunnels, Proxy: relayAt, Sources: sources})
 	if err != nil {
 		return err
 	}
@@ -62,10 +51,8 @@ func (l *lab) idle(ctx context.Context) error {
 		return err
 	}
 	per := func(kib int) float64 { return float64(kib) / idleTunnels }
-	fmt.Printf("\n%d idle tunnels, each: %.1f KiB resident, %.2f descriptors; in the kernel %.1f KiB of buffers, %.1f KiB of sockets; the relay without them: %.1f MiB resident\n", idleTunnels,
-		per(after.resident-before.resident), per(after.descriptors-before.descriptors),
-		per(after.buffers-before.buffers), per(after.slab-before.slab)/2, // two of four sockets are the relay's
-		float64(before.resident)/1024)
+	fmt.Printf("\n%d idle tunnels, each: %.1f KiB resident, %.2f descriptors; the relay without them: %.1f MiB resident\n", idleTunnels,
+		per(after.resident-before.resident), per(after.descriptors-before.descriptors), float64(before.resident)/1024)
 	return nil
 }
 
@@ -98,27 +85,12 @@ func (l *lab) usage() (usage, error) {
 	if err != nil {
 		return usage{}, err
 	}
-	sockets, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/sockstat", pid))
-	if err != nil {
-		return usage{}, err
+	resident := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(status)
+	if resident == nil {
+		return usage{}, fmt.Errorf("process %d has no memory any more", pid)
 	}
-	memory, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return usage{}, err
-	}
-	number := func(text []byte, pattern string) int {
-		found := regexp.MustCompile(pattern).FindSubmatch(text)
-		if found == nil {
-			return 0
-		}
-		value, _ := strconv.Atoi(string(found[1])) // digits
-		return value
-	}
-	pages := os.Getpagesize() / 1024
-	return usage{
-		resident: number(status, `VmRSS:\s+(\d+) kB`), descriptors: len(descriptors),
-		buffers: number(sockets, `TCP: .* mem (\d+)`) * pages, slab: number(memory, `Slab:\s+(\d+) kB`),
-	}, nil
+	kib, err := strconv.Atoi(string(resident[1]))
+	return usage{resident: kib, descriptors: len(descriptors)}, err
 }
 
 // relayPID is the process below those that have entered the network.

@@ -132,7 +132,7 @@ func (l load) client(end time.Time) (took []time.Duration, bytes int64, err erro
 	defer conn.Close() //nolint:errcheck // of a benchmark
 	for time.Now().Before(end) {
 		began := time.Now()
-		if err := ask(conn, reader, fmt.Sprintf("GET http://%[1]s/%[2]d HTTP/1.1\r\nHost: %[1]s\r\n%[3]s\r\n", destination, small, authorization)); err != nil {
+		if err := ask(conn, reader, fmt.Sprintf("GET http://%[1]s/%[2]d HTTP/1.1\r\nHost: %[1]s\r\n%[3]s\r\n", destination, small, authorization), small); err != nil {
 			return nil, 0, err
 		}
 		took = append(took, time.Since(began))
@@ -160,15 +160,18 @@ func (l load) open() (net.Conn, *bufio.Reader, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	_, err = fmt.Fprintf(conn, "CONNECT %[1]s HTTP/1.1\r\nHost: %[1]s\r\n%[2]s\r\n", destination, authorization)
-	if err != nil {
-		return nil, nil, err
+	return conn, reader, openOn(conn, reader)
+}
+
+func openOn(conn net.Conn, reader *bufio.Reader) error {
+	if _, err := fmt.Fprintf(conn, "CONNECT %[1]s HTTP/1.1\r\nHost: %[1]s\r\n%[2]s\r\n", destination, authorization); err != nil {
+		return err
 	}
-	answer, err := http.ReadResponse(reader, &http.Request{Method: http.MethodConnect})
+	answer, err := http.ReadResponse(reader, &http.Request{Method: http.MethodConnect}) //nolint:bodyclose // a tunnel
 	if err == nil && answer.StatusCode != http.StatusOK {
 		err = errors.New(answer.Status)
 	}
-	return conn, reader, err
+	return err
 }
 
 // tunnelled opens a tunnel, asks through it and closes it. It returns how long the tunnel took to open.
@@ -180,10 +183,15 @@ func (l load) tunnelled() (opened time.Duration, err error) {
 	}
 	defer conn.Close() //nolint:errcheck // of a benchmark
 	opened = time.Since(began)
-	return opened, ask(conn, reader, fmt.Sprintf("GET /%d HTTP/1.1\r\nHost: %s\r\n\r\n", small, destination))
+	return opened, askThrough(conn, reader, small)
 }
 
-func ask(conn net.Conn, reader *bufio.Reader, request string) error {
+// askThrough asks for so many bytes through a tunnel.
+func askThrough(conn net.Conn, reader *bufio.Reader, size int64) error {
+	return ask(conn, reader, fmt.Sprintf("GET /%d HTTP/1.1\r\nHost: %s\r\n\r\n", size, destination), size)
+}
+
+func ask(conn net.Conn, reader *bufio.Reader, request string, size int64) error {
 	if _, err := io.WriteString(conn, request); err != nil {
 		return err
 	}
@@ -192,7 +200,7 @@ func ask(conn net.Conn, reader *bufio.Reader, request string) error {
 		return err
 	}
 	count, err := io.Copy(io.Discard, answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK || count != small {
+	if err != nil || answer.StatusCode != http.StatusOK || count != size {
 		err = fmt.Errorf("%s, %d bytes, %w", answer.Status, count, cmp.Or(err, io.EOF))
 	}
 	return errors.Join(err, answer.Body.Close())

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -60,16 +59,7 @@ func (l *lab) soak(ctx context.Context, long time.Duration) error {
 		return err
 	}
 	hostile := []string{"192.168.52.21", "192.168.52.22"}
-	for _, source := range slices.Concat(sources, hostile) {
-		if _, err := l.Run(ctx, machine.Corp, nil, "ip", "address", "add", source+"/24", "dev", "eth0"); err != nil {
-			return err
-		}
-	}
-	text, err := json.Marshal(load{What: "soak", Seconds: int(long.Seconds()), Proxy: relayAt, Sources: sources, Hostile: hostile})
-	if err != nil {
-		return err
-	}
-	clients, err := l.Start(ctx, machine.Corp, process.Spec{Name: "clients", Path: l.self, Args: []string{"load", string(text)}})
+	clients, err := l.clients(ctx, load{What: "soak", Seconds: int(long.Seconds()), Proxy: relayAt, Sources: sources, Hostile: hostile})
 	if err != nil {
 		return err
 	}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
-	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -59,7 +57,7 @@ func soakClients(ctx context.Context, l load) error {
 					} else {
 						s.note(kind, request)
 					}
-					pause(ctx, soakPause)
+					_ = await(ctx, soakPause)
 				}
 			})
 		}
@@ -73,26 +71,19 @@ func soakClients(ctx context.Context, l load) error {
 					if hostile.attack(ctx, attack, rand.N(hostileLifetime)) {
 						s.hostile.Add(1)
 					}
-					pause(ctx, rand.N(time.Second))
+					_ = await(ctx, rand.N(time.Second))
 				}
 			})
 		}
 	}
 	all.Go(func() {
 		for ctx.Err() == nil {
-			pause(ctx, soakSample)
+			_ = await(ctx, soakSample)
 			s.say(soakEvent{Answered: s.answered.Swap(0), Hostile: s.hostile.Swap(0)})
 		}
 	})
 	all.Wait()
 	return nil
-}
-
-func pause(ctx context.Context, long time.Duration) {
-	select {
-	case <-time.After(long):
-	case <-ctx.Done():
-	}
 }
 
 func (s *soakers) say(event soakEvent) {
@@ -126,7 +117,7 @@ func (s *soakers) exchange(request string) error {
 	if err := conn.SetDeadline(time.Now().Add(soakPatience)); err != nil {
 		return err
 	}
-	return ask(conn, reader, request)
+	return ask(conn, reader, request, small)
 }
 
 func (s *soakers) get() error {
@@ -152,19 +143,7 @@ func (s *soakers) downloadOnce() error {
 	if err := conn.SetDeadline(time.Now().Add(soakPatience)); err != nil {
 		return err
 	}
-	const size = 4 << 20
-	if _, err := fmt.Fprintf(conn, "GET /%d HTTP/1.1\r\nHost: %s\r\n\r\n", size, destination); err != nil {
-		return err
-	}
-	answer, err := http.ReadResponse(reader, nil)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if n, err := io.Copy(io.Discard, answer.Body); err != nil || n != size {
-		return fmt.Errorf("%d bytes of %d: %w", n, size, err)
-	}
-	return nil
+	return askThrough(conn, reader, 4<<20)
 }
 
 // longTunnel asks once a second through one tunnel.
@@ -178,12 +157,12 @@ func (s *soakers) longTunnel(ctx context.Context, kind string) {
 		conn = opened
 		end := time.Now().Add(tunnelLifetime/2 + rand.N(tunnelLifetime))
 		for last := time.Now(); last.Before(end) && ctx.Err() == nil; last = time.Now() {
-			pause(ctx, time.Second)
+			_ = await(ctx, time.Second)
 			if !s.noteSince(last, kind+", a request", func() error {
 				if err := conn.SetDeadline(time.Now().Add(soakPatience)); err != nil {
 					return err
 				}
-				return ask(conn, reader, fmt.Sprintf("GET /%d HTTP/1.1\r\nHost: %s\r\n\r\n", small, destination))
+				return askThrough(conn, reader, small)
 			}) {
 				return nil
 			}
