@@ -15,8 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -74,11 +72,7 @@ func (a *accounts) startManagement() {
 	controlplanetest.Require(t, cp.ApplyFS(t.Context(), config.Observe))
 	_, err := operator.Start(t.Context(), cp, operator.Options{Args: []string{"--leader-elect=false"}})
 	controlplanetest.Require(t, err)
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clusterv1.AddToScheme, v1alpha1.AddToScheme} {
-		controlplanetest.Require(t, add(scheme))
-	}
-	a.management, err = client.New(cp.Admin(), client.Options{Scheme: scheme})
+	a.management, err = client.New(cp.Admin(), client.Options{Scheme: operator.Scheme})
 	controlplanetest.Require(t, err)
 
 	kubeconfig, err := os.ReadFile(a.cp.AdminKubeconfig())

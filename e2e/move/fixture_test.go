@@ -13,11 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -25,6 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/deployment"
+	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
@@ -33,18 +32,7 @@ const (
 	cluster   = "mycluster"
 )
 
-var (
-	key    = types.NamespacedName{Namespace: namespace, Name: cluster}
-	scheme = func() *runtime.Scheme {
-		scheme := runtime.NewScheme()
-		for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clusterv1.AddToScheme, v1alpha1.AddToScheme} {
-			if err := add(scheme); err != nil {
-				panic(err)
-			}
-		}
-		return scheme
-	}()
-)
+var key = types.NamespacedName{Namespace: namespace, Name: cluster}
 
 // management is a management cluster: what clusterctl init leaves of Cluster API, without its controllers.
 type management struct {
@@ -59,7 +47,7 @@ func startManagement(t *testing.T) *management {
 	m := &management{cp: controlplanetest.Start(t, controlplane.Options{Content: []controlplane.Content{controlplane.ClusterAPI}})}
 	m.clients = controlplanetest.Clients(t, m.cp)
 	var err error
-	m.client, err = client.New(m.cp.Admin(), client.Options{Scheme: scheme})
+	m.client, err = client.New(m.cp.Admin(), client.Options{Scheme: operator.Scheme})
 	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, m.cp.Install(t.Context(), controlplane.ClusterAPI))
 	controlplanetest.Require(t, m.cp.Install(t.Context(), controlplane.Clusterctl))

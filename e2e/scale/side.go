@@ -5,26 +5,13 @@ import (
 	"errors"
 	"os"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 )
-
-var scheme = func() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clusterv1.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			panic(err)
-		}
-	}
-	return scheme
-}()
 
 // side is a control plane with Fairlead installed.
 type side struct {
@@ -53,7 +40,7 @@ func (s *side) fill(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.client, err = client.New(s.cp.Admin(), client.Options{Scheme: scheme}); err != nil {
+	if s.client, err = client.New(s.cp.Admin(), client.Options{Scheme: operator.Scheme}); err != nil {
 		return err
 	}
 	if s.admin, err = bare(s.cp.Admin()); err != nil {

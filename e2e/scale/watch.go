@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
@@ -72,7 +73,7 @@ func (w *fleetWatch) connect(ctx context.Context) error {
 		return err
 	}
 	objects, err := cache.New(w.config, cache.Options{
-		Scheme: scheme, DefaultTransform: cache.TransformStripManagedFields(),
+		Scheme: operator.Scheme, DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{&corev1.Secret{}: {Label: ours}},
 	})
 	if err != nil {
