@@ -1,15 +1,11 @@
 package policies_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 )
@@ -37,34 +33,6 @@ func TestAPodWithFiftyContainersOfAHundredVariablesIsInjected(t *testing.T) {
 				t.Error(diff)
 			}
 		})
-	}
-}
-
-func TestPodsThatAreWrittenOddly(t *testing.T) {
-	c := mustCorpus(t)
-	const image = `"image": "registry.example/web:1"`
-	for name, spec := range map[string]string{
-		"env-null":           `{"containers": [{"name": "web", ` + image + `, "env": null}]}`,
-		"env-empty":          `{"containers": [{"name": "web", ` + image + `, "env": []}]}`,
-		"env-from-null":      `{"containers": [{"name": "web", ` + image + `, "envFrom": null}], "initContainers": null}`,
-		"init-empty":         `{"containers": [{"name": "web", ` + image + `}], "initContainers": [], "ephemeralContainers": null}`,
-		"longest-name":       `{"containers": [{"name": "` + strings.Repeat("0", 63) + `", ` + image + `}]}`,
-		"name-of-a-variable": `{"containers": [{"name": "containers", ` + image + `}, {"name": "http-proxy", ` + image + `}]}`,
-		"odd-variables":      `{"containers": [{"name": "web", ` + image + `, "env": [{"name": "a b/~1\"'"}, {"name": "http_proxy "}]}]}`,
-	} {
-		for _, e := range c.engines {
-			t.Run(name+"/"+e.name, func(t *testing.T) {
-				pod := &corev1.Pod{}
-				raw := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": %q, "labels": null, "annotations": null}, "spec": %s}`, name, spec)
-				post := e.clients.CoreV1().RESTClient().Post().Namespace(secretRef.namespace(plainNamespace)).Resource("pods")
-				controlplanetest.Require(t, post.Body([]byte(raw)).Do(t.Context()).Into(pod))
-				for _, one := range pod.Spec.Containers {
-					if n := len(one.Env); n < 6 || cmp.Diff(secretRef.entries("", false), one.Env[n-6:]) != "" {
-						t.Errorf("%s has %v", one.Name, one.Env)
-					}
-				}
-			})
-		}
 	}
 }
 
@@ -96,57 +64,5 @@ func TestAPodThatIsNoneIsRefusedWithTheReasonTheAPIServerHas(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// What its owner wrote stays as it is.
-func TestADeploymentIsNotChangedButItsPodsAreInjected(t *testing.T) {
-	c := mustCorpus(t)
-	deployment := &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec: appsv1.DeploymentSpec{
-			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "registry.example/web:1"}}},
-			},
-		},
-	}
-	for _, e := range c.engines {
-		t.Run(e.name, func(t *testing.T) {
-			var specs []appsv1.DeploymentSpec
-			for _, namespace := range []string{untouched, secretRef.namespace(plainNamespace)} {
-				stored, err := e.clients.AppsV1().Deployments(namespace).Create(t.Context(), deployment, metav1.CreateOptions{})
-				controlplanetest.Require(t, err)
-				specs = append(specs, stored.Spec)
-			}
-			if diff := cmp.Diff(specs[0], specs[1]); diff != "" {
-				t.Error(diff)
-			}
-			controlplanetest.Await(t, "an injected pod of the Deployment", func(ctx context.Context) (bool, error) {
-				pods, err := e.clients.CoreV1().Pods(secretRef.namespace(plainNamespace)).List(ctx, metav1.ListOptions{LabelSelector: "app=web"})
-				if err != nil || len(pods.Items) == 0 {
-					return false, err
-				}
-				return true, onlyOurs(&pods.Items[0])
-			})
-		})
-	}
-}
-
-// With a policy as without.
-func TestAnEphemeralContainerCannotBeTakenFromAnOldPod(t *testing.T) {
-	c := mustCorpus(t)
-	for _, e := range c.engines {
-		t.Run(e.name, func(t *testing.T) {
-			pods := e.clients.CoreV1().Pods(secretRef.namespace(plainNamespace))
-			old, err := pods.Get(t.Context(), corner{selection: selections[0], places: []string{relabelled}}.old(), metav1.GetOptions{})
-			controlplanetest.Require(t, err)
-			old.Spec.EphemeralContainers = nil
-			_, err = pods.UpdateEphemeralContainers(t.Context(), old.Name, old, metav1.UpdateOptions{})
-			if err == nil || !strings.Contains(err.Error(), "existing ephemeral containers \"older\" may not be removed") {
-				t.Error(err)
-			}
-		})
 	}
 }

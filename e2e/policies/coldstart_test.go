@@ -57,11 +57,11 @@ type coldStart struct {
 	*engine
 }
 
-func startCold(t *testing.T, name string, values map[string]any) coldStart {
+func startCold(t *testing.T, name string) coldStart {
 	t.Helper()
 	e, err := startEngine(t.Context(), name)
 	controlplanetest.Require(t, err)
-	controlplanetest.Require(t, policies.Install(t.Context(), e.cp, policies.Values(), map[string]any{"engine": name}, values))
+	controlplanetest.Require(t, policies.Install(t.Context(), e.cp, policies.Values(), map[string]any{"engine": name}))
 	for _, namespace := range []string{"tigera-operator", "calico-system", "cilium", "kube-flannel", "elsewhere", "shop"} {
 		controlplanetest.Require(t, e.createNamespace(t.Context(), namespace, nil))
 	}
@@ -145,7 +145,7 @@ func ignoreNotFound(err error) error {
 func TestAClusterWithTheNativeEngineStarts(t *testing.T) {
 	tier.Full(t)
 	t.Parallel() // it has a control plane of its own, and much of its time is waiting
-	c := startCold(t, native, nil)
+	c := startCold(t, native)
 	c.network("")
 	c.network("elsewhere") // whatever the name
 	c.replicate()
@@ -155,7 +155,7 @@ func TestAClusterWithTheNativeEngineStarts(t *testing.T) {
 func TestAClusterStartsWhoseKyvernoWaitsForTheNetwork(t *testing.T) {
 	tier.Full(t)
 	t.Parallel()
-	c := startCold(t, withKyverno, nil)
+	c := startCold(t, withKyverno)
 	c.kyverno.Kill()
 	c.network("")
 	kyverno := &corev1.Pod{
@@ -179,23 +179,4 @@ func TestAClusterStartsWhoseKyvernoWaitsForTheNetwork(t *testing.T) {
 func inNamespace(pod *corev1.Pod, namespace string) *corev1.Pod {
 	pod.Namespace = namespace
 	return pod
-}
-
-// The value brings back what was before. Tigera's operator has a source of its own, and ours below it: a copy's bundle,
-// which can be longer than a variable may be, is none.
-func TestPodsOnTheNetworkOfTheirNodeAreInjectedWhereTheValueSaysSo(t *testing.T) {
-	tier.Full(t)
-	t.Parallel()
-	const bundle = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIIEXAMPLEA\n+/==\n-----END CERTIFICATE-----"
-	c := startCold(t, native, map[string]any{"exclude": map[string]any{"hostNetwork": false}, "trustedCA": map[string]any{"bundle": bundle}})
-	pod := inNamespace(networks(t)[0], "elsewhere")
-	controlplanetest.Require(t, c.create(t.Context(), "elsewhere", pod))
-	if !waits(pod) {
-		t.Error("they are not")
-	}
-	for _, one := range pod.Spec.Containers {
-		if len(one.EnvFrom) != 2 || one.EnvFrom[0].SecretRef == nil || !slices.Contains(one.Env, corev1.EnvVar{Name: "ca.crt"}) {
-			t.Errorf("container %s has %v and %v", one.Name, one.EnvFrom, one.Env)
-		}
-	}
 }

@@ -206,10 +206,7 @@ func corners(rows []row) []corner {
 }
 
 // oldCorners are those whose pods must be older than the policies.
-func (e *engine) oldCorners(rows []row) []corner {
+func oldCorners(rows []row) []corner {
 	all := append(corners(rows), corner{variant: secretRef, selection: oneByOne, places: []string{ephemeral}})
-	for _, v := range broken(e.name) {
-		all = append(all, v.corner(rows))
-	}
 	return slices.DeleteFunc(all, func(where corner) bool { return !where.isOld() })
 }

@@ -15,14 +15,15 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
-// The chart as it is installed, with its defaults.
+// The chart as it is installed, with its defaults and the company's authority, which costs no second review.
 func TestAPodCostsOneAdmissionReviewAndAnExcludedOneNone(t *testing.T) {
 	tier.Full(t)
 	t.Parallel() // it has a control plane of its own, and much of its time is waiting
 	e, err := startEngine(t.Context(), withKyverno)
 	controlplanetest.Require(t, err)
-	controlplanetest.Require(t, policies.Install(t.Context(), e.cp, policies.Values()))
-	for _, policy := range []string{policies.InjectProxyEnv, "tunnel-environment-app", "tunnel-environment-k8s-app"} {
+	authority := map[string]any{"trustedCA": map[string]any{"enabled": true, "bundle": string(newAuthority(t).PEM())}}
+	controlplanetest.Require(t, policies.Install(t.Context(), e.cp, policies.Values(), authority))
+	for _, policy := range []string{policies.InjectProxyEnv, "inject-trusted-ca", "tunnel-environment-app", "tunnel-environment-k8s-app"} {
 		controlplanetest.Require(t, e.kyverno.Await(t.Context(), policy))
 	}
 	e.testMarks(t)

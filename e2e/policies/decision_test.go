@@ -152,21 +152,6 @@ func TestTheDecisionTableNeverPromisesAUrlWithoutOurNoProxy(t *testing.T) {
 	}
 }
 
-func TestADecisionTableThatCannotBeReadIsAnError(t *testing.T) {
-	for _, text := range []string{
-		"",
-		"| 2 | `{}` | nothing | |",
-		"| 1 | {} | nothing | |",
-		"| 1 | `{}` | NOTHING | |",
-		"| 1 | `env: [{nane: A}]` | nothing | |",
-		"| 1 | `{}` | nothing | |\n| 2 | `{}` | HTTP, HTTPS | |",
-	} {
-		if rows, err := parseDecisions(text); err == nil {
-			t.Errorf("%q is read as %v", text, rows)
-		}
-	}
-}
-
 func TestEveryRowOfTheDecisionTableHoldsUnderBothEngines(t *testing.T) {
 	for _, e := range mustCorpus(t).engines {
 		t.Run(e.name, func(t *testing.T) {

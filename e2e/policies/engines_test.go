@@ -40,7 +40,7 @@ func startEngine(ctx context.Context, name string) (*engine, error) {
 		return nil, err
 	}
 	controlplanetest.Keep(cp)
-	if err := cp.StartControllerManager(ctx, controlplane.ServiceAccounts, "deployment-controller", "replicaset-controller"); err != nil {
+	if err := cp.StartControllerManager(ctx, controlplane.ServiceAccounts); err != nil {
 		return nil, err
 	}
 	e := &engine{name: name, cp: cp}

@@ -3,8 +3,6 @@ package policies_test
 import (
 	"context"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,7 +21,7 @@ func TestWhileKyvernoIsDownAPodIsRefusedOrRunsWithoutAndOnceItIsBackItIsInjected
 	c := mustCorpus(t)
 	e := c.kyverno()
 	handled := e.handled(t, "handled-while-down")
-	e.killInABurst(t)
+	e.kyverno.Kill()
 	t.Cleanup(func() {
 		controlplanetest.Require(t, e.kyverno.Restart(context.Background()))
 		controlplanetest.Require(t, e.awaitPolicy(context.Background(), secretRef.namespace(plainNamespace)))
@@ -60,49 +58,6 @@ func TestWhileKyvernoIsDownAPodIsRefusedOrRunsWithoutAndOnceItIsBackItIsInjected
 	without := down("plain")
 	without.injected = false
 	c.mustBeAsExpected(t, e, corner{variant: lenient, selection: without})
-}
-
-// killInABurst kills Kyverno while many create pods, each until one is refused. Those that are there are whole.
-func (e *engine) killInABurst(t *testing.T) {
-	t.Helper()
-	const creators, before = 20, 40
-	var created atomic.Int32
-	some := make(chan struct{})
-	create := func() error {
-		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{GenerateName: "burst-"},
-			Spec: corev1.PodSpec{
-				InitContainers: []corev1.Container{{Name: "init", Image: "web"}},
-				Containers:     []corev1.Container{{Name: "web", Image: "web"}, {Name: "log", Image: "log"}},
-			},
-		}
-		for {
-			stored, err := e.clients.CoreV1().Pods(secretRef.namespace(plainNamespace)).Create(t.Context(), pod, metav1.CreateOptions{})
-			if err == nil {
-				err = onlyOurs(stored)
-			}
-			if err != nil {
-				return err
-			}
-			if created.Add(1) == before {
-				close(some)
-			}
-		}
-	}
-	var all sync.WaitGroup
-	for range creators {
-		all.Go(func() {
-			if err := create(); !strings.Contains(err.Error(), `failed calling webhook "mpol`) {
-				t.Errorf("in the burst: %v", err)
-			}
-		})
-	}
-	select {
-	case <-some:
-	case <-t.Context().Done():
-	}
-	e.kyverno.Kill()
-	all.Wait()
 }
 
 // mustBeAsExpected puts all rows before the engine, in all places but ephemeral ones, in one pod.

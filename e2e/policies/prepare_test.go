@@ -22,39 +22,27 @@ func (e *engine) prepare(ctx context.Context, rows []row) error {
 	if err := e.createNamespace(ctx, untouched, nil); err != nil {
 		return err
 	}
-	for _, v := range append(slices.Clone(healthy), lenient, faltering, opened) {
+	for _, v := range variants() {
 		for _, kind := range []string{plainNamespace, namedNamespace, excludedNamespace, includedNamespace, unservedNamespace, unmarkedNamespace} {
 			if err := e.createNamespace(ctx, v.namespace(kind), labelsOf(v, kind)); err != nil {
 				return err
 			}
 		}
 	}
-	for _, v := range broken(e.name) {
-		where := v.corner(rows)
-		if err := e.createNamespace(ctx, where.namespace(), labelsOf(v, where.selection.namespace)); err != nil {
-			return err
-		}
-	}
-	for _, where := range e.oldCorners(rows) {
+	for _, where := range oldCorners(rows) {
 		if err := e.createOld(ctx, where); err != nil {
 			return fmt.Errorf("create an old pod: %w", err)
 		}
 	}
-	if err := e.labelNamespace(ctx, "kube-system", variantLabel, opened.name); err != nil {
-		return err
-	}
-	objects, err := manifests(ctx, e.name, variants(e.name))
+	objects, err := manifests(ctx, e.name, variants())
 	if err != nil {
 		return err
 	}
 	if err := e.cp.ApplyObjects(ctx, objects...); err != nil {
 		return err
 	}
-	for _, v := range variants(e.name) {
+	for _, v := range variants() {
 		namespace := v.namespace(plainNamespace)
-		if v.fault != nil && v.name != faltering.name {
-			namespace = v.corner(rows).namespace()
-		}
 		if err := e.awaitPolicy(ctx, namespace); err != nil {
 			return fmt.Errorf("await the policy for %s under %s: %w", namespace, e.name, err)
 		}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,11 +19,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
-// shapes are specs of pods with much else in them, none of it a proxy setting. A webhook that did not know a field of
-// this API server would lose it.
+// shapes are specs of pods with much else in them, none of it a proxy setting, or written oddly. A webhook that did not
+// know a field of this API server would lose it.
 var shapes = map[string]string{
 	"references": `
 containers:
@@ -72,17 +74,47 @@ volumes:
     sources:
     - {clusterTrustBundle: {name: bundle, path: bundle, optional: true}}
     - {podCertificate: {signerName: example.com/signer, keyType: ED25519, credentialBundlePath: pem}}`,
+	"env-null":           "containers: [{name: web, image: web, env: null}]",
+	"env-empty":          "containers: [{name: web, image: web, env: []}]",
+	"env-from-null":      "{containers: [{name: web, image: web, envFrom: null}], initContainers: null}",
+	"init-empty":         "{containers: [{name: web, image: web}], initContainers: [], ephemeralContainers: null}",
+	"longest-name":       "containers: [{name: " + strings.Repeat("x", 63) + ", image: web}]",
+	"name-of-a-variable": "containers: [{name: containers, image: web}, {name: http-proxy, image: web}]",
+	"odd-variables":      `containers: [{name: web, image: web, env: [{name: "a b/~1\"'"}, {name: "http_proxy "}]}]`,
 }
 
+// meshed are the specs of the pods in testdata/mesh.
+func meshed(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "mesh", "pods.yaml"))
+	controlplanetest.Require(t, err)
+	specs := map[string]string{}
+	for _, document := range strings.Split(string(text), "\n---\n")[1:] {
+		pod := &corev1.Pod{}
+		controlplanetest.Require(t, yaml.UnmarshalStrict([]byte(document), pod))
+		spec, err := yaml.Marshal(pod.Spec)
+		controlplanetest.Require(t, err)
+		specs[pod.Name] = string(spec)
+	}
+	if len(specs) == 0 {
+		t.Fatal("no pods")
+	}
+	return specs
+}
+
+// Of a meshed pod, what an injector has put first stays there, and who came first makes no difference to a container that
+// is there for both.
 func TestNothingOfAPodIsLost(t *testing.T) {
+	all := meshed(t)
+	maps.Copy(all, shapes)
 	for _, e := range mustCorpus(t).engines {
-		for name, spec := range shapes {
+		for name, spec := range all {
 			t.Run(e.name+"/"+name, func(t *testing.T) {
 				want := e.mustStore(t, untouched, name, spec)
 				got := e.mustStore(t, secretRef.namespace(plainNamespace), name, spec)
 				for _, list := range [][]corev1.Container{want.Spec.Containers, want.Spec.InitContainers} {
 					for i := range list {
-						if want.Spec.HostNetwork {
+						if want.Spec.HostNetwork || slices.ContainsFunc(list[i].Env, func(v corev1.EnvVar) bool { return v.Name == "HTTP_PROXY" }) {
 							continue
 						}
 						list[i].Env = append(list[i].Env, secretRef.entries("", false)...)
@@ -105,7 +137,7 @@ func (e *engine) mustStore(t *testing.T, namespace, name, spec string) *corev1.P
 	t.Helper()
 	var fields any
 	controlplanetest.Require(t, yaml.Unmarshal([]byte(spec), &fields))
-	body, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": name}, "spec": fields})
+	body, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": name, "labels": nil}, "spec": fields})
 	controlplanetest.Require(t, err)
 	pod := &corev1.Pod{}
 	post := e.clients.CoreV1().RESTClient().Post().Namespace(namespace).Resource("pods").Param("fieldValidation", metav1.FieldValidationStrict)
@@ -178,48 +210,4 @@ func onlyOurs(pod *corev1.Pod) error {
 		}
 	}
 	return nil
-}
-
-// Since Kubernetes 1.32 nobody should use that annotation; it still works, and comes after all policies.
-func TestAServiceAccountThatNamesTheSecretsOfItsPodsMustNameOurs(t *testing.T) {
-	const account = "strict"
-	namespace := secretRef.namespace(plainNamespace)
-	for _, e := range mustCorpus(t).engines {
-		t.Run(e.name, func(t *testing.T) {
-			accounts := e.clients.CoreV1().ServiceAccounts(namespace)
-			strict, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
-				Name: account, Annotations: map[string]string{"kubernetes.io/enforce-mountable-secrets": "true"},
-			}}, metav1.CreateOptions{})
-			controlplanetest.Require(t, err)
-			create := func(change func(*corev1.Pod)) (*corev1.Pod, error) {
-				pod := &corev1.Pod{
-					ObjectMeta: metav1.ObjectMeta{GenerateName: "strict-"},
-					Spec:       corev1.PodSpec{ServiceAccountName: account, Containers: []corev1.Container{{Name: "web", Image: "web"}}},
-				}
-				change(pod)
-				return e.clients.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{})
-			}
-			plain := func(*corev1.Pod) {}
-			controlplanetest.Await(t, "the refusal", func(context.Context) (bool, error) {
-				_, err := create(plain)
-				if err != nil && strings.Contains(err.Error(), "service account strict does not reference that secret") {
-					return true, nil
-				}
-				return false, err
-			})
-			_, err = create(annotated("exclude"))
-			controlplanetest.Require(t, err)
-
-			strict.Secrets = []corev1.ObjectReference{{Name: policies.Secret}}
-			_, err = accounts.Update(t.Context(), strict, metav1.UpdateOptions{})
-			controlplanetest.Require(t, err)
-			controlplanetest.Await(t, "an injected pod", func(context.Context) (bool, error) {
-				pod, err := create(plain)
-				if err != nil {
-					return false, err
-				}
-				return true, onlyOurs(pod)
-			})
-		})
-	}
 }

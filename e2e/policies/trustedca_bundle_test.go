@@ -36,7 +36,7 @@ func TestWhereThereAreClusterTrustBundlesAPodMountsOne(t *testing.T) {
 		"a new pod": caPod(caContainer("c")),
 		"one made from the text of a pod that has the ConfigMap": func() *corev1.Pod {
 			pod := caPod(caContainer("c"))
-			caVolumeOf(ourCA())(pod)
+			pod.Spec.Volumes = []corev1.Volume{{Name: caVolume, VolumeSource: ourCA()}}
 			return pod
 		}(),
 	} {

@@ -132,18 +132,3 @@ func mustTunnelRows(t testing.TB, texts ...string) []tunnelRow {
 	}
 	return all
 }
-
-func TestATableOfTunnelsThatCannotBeReadIsAnError(t *testing.T) {
-	for _, readme := range []string{
-		"",
-		"| 2 | frpc | `{}` | nothing | |",
-		"| 1 | frp | `{}` | nothing | |",
-		"| 1 | frpc | {} | nothing | |",
-		"| 1 | frpc | `env: [{nane: A}]` | nothing | |",
-		"| 1 | frpc | `{}` | nothing | |\n| 2 | `{}` | HTTP | |",
-	} {
-		if rows, err := parseTunnelRows(tunnelEnvironment, readme); err == nil {
-			t.Errorf("%q is read as %v", readme, rows)
-		}
-	}
-}

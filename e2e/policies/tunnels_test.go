@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -182,45 +181,37 @@ func TestAgentsThatAreExcludedAreLeftAlone(t *testing.T) {
 }
 
 // Who asks for a relay and is of a family that goes by the variables has the relay alone, whichever policy comes first:
-// that of tunnel-relay does after that for k8s-app, and before that for app, which the variant calls last.
-func TestAnAgentOfTwoWaysHasTheRelayAlone(t *testing.T) {
+// that of tunnel-relay does after that for k8s-app, and before that for app, which the variant calls last. With a sidecar
+// of its family's way, it is the selectors that leave it to the other policy.
+func TestWhoAsksForTargetsHasTheRelayAlone(t *testing.T) {
+	settled := []corev1.EnvVar{{Name: "NO_PROXY", Value: "*"}, {Name: "no_proxy", Value: "*"}}
 	for _, e := range tunnelEngines(t) {
-		for label, agent := range map[string]string{"k8s-app: konnectivity-agent": konnectivity, "app: teleport-agent": "teleport"} {
-			t.Run(e.name+"/"+agent, func(t *testing.T) {
-				key, value, _ := strings.Cut(label, ": ")
-				pod := &corev1.Pod{
-					ObjectMeta: metav1.ObjectMeta{
-						GenerateName: "both-", Labels: map[string]string{key: value, "fairlead.io/tunnel": "relay"},
-						Annotations: map[string]string{"fairlead.io/relay-targets": "hub.example:8132"},
-					},
-					Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: agent, Image: "agent"}}},
-				}
-				controlplanetest.Require(t, e.create(t.Context(), twoWays.name, pod))
-				want := []corev1.EnvVar{{Name: "NO_PROXY", Value: "*"}, {Name: "no_proxy", Value: "*"}}
-				if diff := gocmp.Diff(want, pod.Spec.Containers[0].Env); diff != "" || len(pod.Spec.InitContainers) != 1 {
-					t.Errorf("it has %d relays, and variables -want +got:\n%s", len(pod.Spec.InitContainers), diff)
-				}
-			})
-		}
-	}
-}
-
-// With a sidecar of its family's way, it is the selectors that leave it to the other policy.
-func TestWhoAsksForTargetsGetsNoForwardProxy(t *testing.T) {
-	for _, e := range tunnelEngines(t) {
-		for _, agent := range []string{konnectivity, "chisel"} {
-			t.Run(e.name+"/"+agent, func(t *testing.T) {
+		for _, test := range []struct {
+			variant tunnelVariant
+			family  string
+			args    []string
+		}{
+			{twoWays, konnectivity, nil},
+			{twoWays, "teleport", nil},
+			{twoRelays, konnectivity, []string{"client", "https://hub.example"}},
+			{twoRelays, "chisel", []string{"client", "https://hub.example"}},
+		} {
+			t.Run(e.name+"/"+test.variant.name+"/"+test.family, func(t *testing.T) {
 				pod := &corev1.Pod{
 					ObjectMeta: metav1.ObjectMeta{
 						GenerateName: "both-", Labels: map[string]string{"fairlead.io/tunnel": "relay"},
 						Annotations: map[string]string{"fairlead.io/relay-targets": "hub.example:8132"},
 					},
-					Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: agent, Image: "agent", Args: []string{"client", "https://hub.example"}}}},
+					Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: test.family, Image: "agent", Args: test.args}}},
 				}
-				maps.Copy(pod.Labels, tunnelLabels[agent])
-				controlplanetest.Require(t, e.create(t.Context(), twoRelays.name, pod))
-				if len(pod.Spec.InitContainers) != 1 || !slices.Contains(pod.Spec.InitContainers[0].Args, "--target=hub.example:8132") || len(pod.Spec.Containers[0].Args) != 2 {
-					t.Errorf("it has %+v, %+v", pod.Spec.InitContainers, pod.Spec.Containers)
+				maps.Copy(pod.Labels, tunnelLabels[test.family])
+				controlplanetest.Require(t, e.create(t.Context(), test.variant.name, pod))
+				if relays := pod.Spec.InitContainers; len(relays) != 1 || !slices.Contains(relays[0].Args, "--target=hub.example:8132") {
+					t.Errorf("its relays are %+v", relays)
+				}
+				agent := pod.Spec.Containers[0]
+				if diff := gocmp.Diff(settled, agent.Env) + gocmp.Diff(test.args, agent.Args); diff != "" {
+					t.Errorf("variables and arguments -want +got:\n%s", diff)
 				}
 			})
 		}

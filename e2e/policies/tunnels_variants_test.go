@@ -33,7 +33,6 @@ type tunnelVariant struct {
 	families []string
 	inject   string
 	last     string // the policy that comes after the others, without tunnel-
-	fault    *fault
 }
 
 var (
@@ -122,9 +121,7 @@ func (v tunnelVariant) policies(rendered []byte) ([]*unstructured.Unstructured, 
 		default:
 			continue
 		}
-		if err := v.narrow(object.Object["spec"].(map[string]any), object.GetName(), isTunnel); err != nil {
-			return nil, err
-		}
+		v.narrow(object.Object["spec"].(map[string]any), object.GetName())
 		ours = append(ours, object)
 	}
 	return ours, nil
@@ -141,19 +138,14 @@ func (v tunnelVariant) has(policy *unstructured.Unstructured) bool {
 	return err == nil && slices.ContainsFunc(v.families, func(family string) bool { return selects.Matches(labels.Set(tunnelLabels[family])) })
 }
 
-func (v tunnelVariant) narrow(spec map[string]any, name string, isTunnel bool) error {
+// narrow makes a policy or its binding one of that name, for the variant's namespace.
+func (v tunnelVariant) narrow(spec map[string]any, name string) {
 	if spec["policyName"] != nil {
 		spec["policyName"] = name
-		return nil
-	}
-	if v.fault != nil && isTunnel {
-		if err := v.fault.into(spec); err != nil {
-			return err
-		}
+		return
 	}
 	selector := spec["matchConstraints"].(map[string]any)["namespaceSelector"].(map[string]any)
 	selector["matchLabels"] = map[string]any{tunnelLabel: v.name}
-	return nil
 }
 
 // tunnelEngines are those of the corpus, with all variants.
@@ -185,12 +177,9 @@ var theTunnels = sync.OnceValues(func() ([]*engine, error) {
 	return c.engines, nil
 })
 
-// prepareTunnels makes the namespaces and policies of all variants, on the cheap engine those with a fault, too.
+// prepareTunnels makes the namespaces and policies of all variants.
 func (e *engine) prepareTunnels(ctx context.Context) error {
 	variants := append(tunnelVariants(), twoWays, twoRelays)
-	if e.name == native {
-		variants = append(variants, brokenTunnels()...)
-	}
 	rendered := map[string][]byte{} // by settings: Helm is asked once for each
 	var objects []*unstructured.Unstructured
 	for _, v := range variants {

@@ -16,13 +16,13 @@ import (
 // variantLabel is what the namespaces of a variant are labelled with.
 const variantLabel = "e2e.fairlead.io/variant"
 
-// variant is the policy with other settings, or with a fault. All variants are installed at once, each for the
+// variant is the policy with other settings. All variants are installed at once, each for the
 // namespaces that are labelled for it: so one control plane has them all.
 type variant struct {
 	name   string
 	values map[string]any // of the chart
 	optIn  bool
-	fault  *fault
+	change [2]string // of the policy's text: what stands there, and what instead
 }
 
 var (
@@ -34,38 +34,15 @@ var (
 
 	// The policy that lets pods run without, and one that also fails, though only at containers called falter.
 	lenient   = variant{name: "lenient", values: map[string]any{"failurePolicy": "Ignore"}}
-	faltering = variant{name: "faltering", values: lenient.values, fault: &fault{
-		in: "containers", old: "dyn('/spec/' +", new: "dyn((c.name == 'falter' ? '/nowhere/' : '/spec/') +",
-	}}
-	// The policy for kube-system, too.
-	opened = variant{name: "opened", values: map[string]any{
-		"exclude": map[string]any{"defaults": map[string]any{"namespaces": []string{"kube-public", "kube-node-lease", "kyverno"}}},
+	faltering = variant{name: "faltering", values: lenient.values, change: [2]string{
+		"dyn('/spec/' +", "dyn((c.name == 'falter' ? '/nowhere/' : '/spec/') +",
 	}}
 )
 
+// variants are all there are.
+func variants() []variant { return append(slices.Clone(healthy), lenient, faltering) }
+
 func (v variant) namespace(kind string) string { return v.name + "-" + kind }
-
-// variants are all there are for an engine.
-func variants(engine string) []variant {
-	return append(append(slices.Clone(healthy), lenient, faltering, opened), broken(engine)...)
-}
-
-// broken has a variant for each fault.
-func broken(engine string) []variant {
-	var all []variant
-	for i, f := range faults {
-		if engine == withKyverno && !f.kyverno {
-			continue
-		}
-		v := f.of
-		if v.name == "" {
-			v = secretRef
-		}
-		v.name, v.fault = fmt.Sprintf("fault-%d", i), &f
-		all = append(all, v)
-	}
-	return all
-}
 
 // entries are what a container without a wish of its own gets, in a pod of some place.
 func (v variant) entries(namespace string, onItsNode bool) []corev1.EnvVar {
@@ -96,7 +73,7 @@ func (v variant) entries(namespace string, onItsNode bool) []corev1.EnvVar {
 	return entries
 }
 
-// manifests are what the chart makes for an engine, narrowed to the variants' namespaces, faults included.
+// manifests are what the chart makes for an engine, narrowed to the variants' namespaces.
 func manifests(ctx context.Context, engine string, all []variant) ([]*unstructured.Unstructured, error) {
 	var named []string
 	for _, v := range all {
@@ -134,22 +111,32 @@ func policyOf(manifest []byte) ([]*unstructured.Unstructured, error) {
 	}), err
 }
 
-// narrow gives the policy the variant's name, namespaces and fault.
+// narrow gives the policy the variant's name, namespaces and change.
 func (v variant) narrow(policy []*unstructured.Unstructured) error {
 	for _, object := range policy {
+		if err := v.rewrite(object); err != nil {
+			return err
+		}
 		object.SetName(v.name)
 		spec := object.Object["spec"].(map[string]any)
 		if spec["policyName"] != nil {
 			spec["policyName"] = v.name
 			continue
 		}
-		if v.fault != nil {
-			if err := v.fault.into(spec); err != nil {
-				return err
-			}
-		}
 		selector := spec["matchConstraints"].(map[string]any)["namespaceSelector"].(map[string]any)
 		selector["matchLabels"] = map[string]any{variantLabel: v.name}
 	}
 	return nil
+}
+
+// rewrite makes the variant's change, if it has one, to a policy.
+func (v variant) rewrite(policy *unstructured.Unstructured) error {
+	text, err := policy.MarshalJSON()
+	if err != nil || v.change[0] == "" || strings.HasSuffix(policy.GetKind(), "Binding") {
+		return err
+	}
+	if !strings.Contains(string(text), v.change[0]) {
+		return fmt.Errorf("variant %s: nothing in the policy says %q", v.name, v.change[0])
+	}
+	return policy.UnmarshalJSON([]byte(strings.ReplaceAll(string(text), v.change[0], v.change[1])))
 }
