@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/internal/agents/mutation/mutationtest"
 )
 
 // result is one line of a report.
@@ -62,12 +62,4 @@ func createPod(t *testing.T, clients kubernetes.Interface, pod corev1.Pod) (crea
 }
 
 // injected is what inject-proxy-env adds.
-func injected() []corev1.EnvVar {
-	var env []corev1.EnvVar
-	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"} {
-		env = append(env, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-			LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}, Key: name,
-		}}})
-	}
-	return env
-}
+func injected() []corev1.EnvVar { return mutationtest.Entries(nil, "", false) }

@@ -22,6 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/tier"
+	"github.com/fairlead-io/fairlead/internal/agents/mutation/mutationtest"
 )
 
 const (
@@ -90,9 +91,11 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 		}
 	}
 
-	relayRows := map[string]tunnelRow{}
-	for _, r := range mustTunnelRows(t, tunnelRelay) {
-		created := r.pod()
+	relayRows := map[string]mutationtest.Row{}
+	rows, err := mutationtest.Rows(decisionsFolder, mutationtest.Relay, nil)
+	controlplanetest.Require(t, err)
+	for _, r := range rows {
+		created := r.Pod()
 		created.Namespace = namespace
 		relayRows[string(createPod(t, clients, *created).UID)] = r
 	}
@@ -101,7 +104,7 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 	controlplanetest.Require(t, err)
 	_, err = k.StartReports(t.Context())
 	controlplanetest.Require(t, err)
-	controlplanetest.Require(t, policies.Install(t.Context(), cp, policies.Values(), toTargets))
+	controlplanetest.Require(t, policies.Install(t.Context(), cp, policies.Values(), mutationtest.ToTargets))
 
 	c, err := client.New(cp.Admin(), client.Options{})
 	controlplanetest.Require(t, err)
@@ -116,7 +119,7 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 		}
 		for uid, r := range relayRows {
 			if len(reports[uid]) < 3 {
-				return false, fmt.Errorf("of row %s: %v (%w)", r.number, reports[uid], err)
+				return false, fmt.Errorf("of row %s: %v (%w)", r.Number, reports[uid], err)
 			}
 		}
 		return true, err
@@ -124,8 +127,8 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 	// No policy has reached them: those that should have a relay are found, and no others.
 	without := []string{"23", "27", "28", "29"}
 	for uid, r := range relayRows {
-		if found := reports[uid]["audit-tunnels"].result == "fail"; found == slices.Contains(without, r.number) {
-			t.Errorf("of row %s of the relay's table the report says %v", r.number, reports[uid]["audit-tunnels"])
+		if found := reports[uid]["audit-tunnels"].result == "fail"; found == slices.Contains(without, r.Number) {
+			t.Errorf("of row %s of the relay's table the report says %v", r.Number, reports[uid]["audit-tunnels"])
 		}
 	}
 	for uid, a := range expected {
@@ -152,7 +155,7 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 		for uid, a := range expected {
 			uids[uid] = a.Pod.Name
 		}
-		controlplanetest.Require(t, policies.Install(t.Context(), cp, policies.Values(), overTLS, byRelay.values))
+		controlplanetest.Require(t, policies.Install(t.Context(), cp, policies.Values(), mutationtest.OverTLS, byRelay.values))
 		const onNode = "is on the network of its node, which has no relay"
 		const copied = "refers to the Secret fairlead-proxy, whose copies nobody renews any more: "
 		pass := result{"pass", "success"}

@@ -33,9 +33,12 @@ var (
 	groups    = []string{"HTTP", "HTTPS", "NO_PROXY"}
 )
 
-// decisions are the rows of testdata/decisions.
+// decisionsFolder has the tables.
+const decisionsFolder = "testdata/decisions"
+
+// decisions are the rows of that of inject-proxy-env.
 var decisions = sync.OnceValues(func() ([]row, error) {
-	text, err := os.ReadFile(filepath.Join("testdata", "decisions", policies.InjectProxyEnv+".md"))
+	text, err := os.ReadFile(filepath.Join(decisionsFolder, policies.InjectProxyEnv+".md"))
 	if err != nil {
 		return nil, err
 	}

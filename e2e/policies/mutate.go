@@ -13,14 +13,10 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-// Mutate is what the built fairlead mutate makes of a manifest, with values of the chart. None that it knows in it is
-// an error.
-func Mutate(ctx context.Context, manifest []byte, values any, flags ...string) ([]byte, error) {
+// Mutate is what the built fairlead mutate makes of a manifest, with values of the chart, each over the one before. None
+// that it knows in it is an error.
+func Mutate(ctx context.Context, manifest []byte, values []any, flags ...string) ([]byte, error) {
 	fairlead, err := tools.Program(ctx, "fairlead")
-	if err != nil {
-		return nil, err
-	}
-	text, err := yaml.Marshal(values)
 	if err != nil {
 		return nil, err
 	}
@@ -29,12 +25,20 @@ func Mutate(ctx context.Context, manifest []byte, values any, flags ...string) (
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "values.yaml")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		return nil, err
+	args := []string{"mutate", "--require"}
+	for i, layer := range values {
+		text, err := yaml.Marshal(layer)
+		if err != nil {
+			return nil, err
+		}
+		file := filepath.Join(dir, fmt.Sprint(i))
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			return nil, err
+		}
+		args = append(args, "--policy-values", file)
 	}
 	var complaints bytes.Buffer
-	cmd := exec.CommandContext(ctx, fairlead, append([]string{"mutate", "--policy-values", file, "--require"}, flags...)...)
+	cmd := exec.CommandContext(ctx, fairlead, append(args, flags...)...)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(manifest), &complaints
 	out, err := cmd.Output()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/helm"
 	"github.com/fairlead-io/fairlead/e2e/repository"
+	"github.com/fairlead-io/fairlead/internal/agents/mutation/mutationtest"
 )
 
 // Where the chart is installed, and what the tests call the release.
@@ -33,12 +34,7 @@ func Chart() string { return repository.Path("charts", "fairlead-policies") }
 func Folder() string { return repository.Path("policies") }
 
 // Values are those of the published example, as <cluster>-cluster-values has them.
-func Values() map[string]any {
-	const url = "http://myProxyUser:mySuperSecretPassword@192.168.52.220:3128"
-	return map[string]any{"cluster": map[string]any{"proxy": map[string]any{
-		"http": url, "https": url, "noProxy": "10.96.0.0/12,10.244.0.0/16,127.0.0.1,localhost,.svc,cluster.local",
-	}}}
-}
+func Values() map[string]any { return mutationtest.Values() }
 
 // Sidecars are the values of who has chosen the families that are off by default.
 func Sidecars() map[string]any {

@@ -19,7 +19,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/tier"
@@ -46,20 +45,12 @@ type caCluster struct {
 // startCA starts one and returns when a pod gets what both policies give.
 func startCA(t *testing.T, engine string, authority *machine.Authority) caCluster {
 	t.Helper()
-	options := controlplane.Options{}
-	if engine == "Kyverno" {
-		options.Content = kyverno.Content
-	}
-	cp := controlplanetest.Start(t, options)
-	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
-	if engine == "Kyverno" {
-		_, err := kyverno.Start(t.Context(), cp, kyverno.Options{})
-		controlplanetest.Require(t, err)
-	}
-	controlplanetest.Require(t, policies.Install(t.Context(), cp, policies.Values(), map[string]any{
+	e, err := startEngine(t.Context(), engine)
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, policies.Install(t.Context(), e.cp, policies.Values(), map[string]any{
 		"engine": engine, "trustedCA": map[string]any{"enabled": true, "bundle": string(authority.PEM())},
 	}))
-	c := caCluster{cp: cp, clients: controlplanetest.Clients(t, cp), pods: controlplanetest.Namespace(t, cp)}
+	c := caCluster{cp: e.cp, clients: e.clients, pods: controlplanetest.Namespace(t, e.cp)}
 	controlplanetest.Await(t, "both policies", func(ctx context.Context) (bool, error) {
 		pod, err := c.create(ctx, caPod(caContainer("probe")), metav1.DryRunAll)
 		return err == nil && len(pod.Spec.Containers[0].Env) == len(caVariables)+len(proxyVariables), err
@@ -119,7 +110,7 @@ type caRow struct {
 var caTableRow = regexp.MustCompile("(?m)^\\| (\\d+) \\| `(.*?)` \\| ([^|]+) \\|")
 
 func caRows() ([]caRow, error) {
-	text, err := os.ReadFile(filepath.Join("testdata", "decisions", "inject-trusted-ca.md"))
+	text, err := os.ReadFile(filepath.Join(decisionsFolder, "inject-trusted-ca.md"))
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +159,7 @@ func (r caRow) pod() *corev1.Pod {
 func TestTheCorporateCAUnderBothEngines(t *testing.T) {
 	tier.Full(t)
 	t.Parallel() // it has a control plane of its own, and much of its time is waiting
-	for _, engine := range []string{"Kyverno", "Native"} {
+	for _, engine := range []string{withKyverno, native} {
 		t.Run(engine, func(t *testing.T) {
 			c := startCA(t, engine, newAuthority(t))
 			t.Run("EachContainerGetsWhatItLacks", c.testRows)

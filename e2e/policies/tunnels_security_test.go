@@ -9,14 +9,16 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/internal/agents/mutation/mutationtest"
 )
 
 // Of the three pod security standards the strictest, as the API server checks it: also with the sysctl for port 443.
 func TestARelayedAgentMeetsTheRestrictedPodSecurityStandard(t *testing.T) {
 	const namespace = "restricted"
+	rows, err := mutationtest.Rows(decisionsFolder, mutationtest.Relay, nil)
+	controlplanetest.Require(t, err)
 	agent := func(change func(*corev1.SecurityContext)) *corev1.Pod {
-		r := mustTunnelRows(t, tunnelRelay)[5]
-		pod := r.pod()
+		pod := rows[5].Pod() // whose hub is at a port below 1024
 		pod.Name, pod.GenerateName = "", "restricted-"
 		security := &corev1.SecurityContext{
 			RunAsNonRoot: ptr.To(true), AllowPrivilegeEscalation: ptr.To(false),
@@ -29,7 +31,7 @@ func TestARelayedAgentMeetsTheRestrictedPodSecurityStandard(t *testing.T) {
 	for _, e := range tunnelEngines(t) {
 		t.Run(e.name, func(t *testing.T) {
 			controlplanetest.Require(t, e.createNamespace(t.Context(), namespace, map[string]string{
-				tunnelLabel: relayed.name, "pod-security.kubernetes.io/enforce": "restricted",
+				tunnelLabel: mutationtest.Relayed.Name, "pod-security.kubernetes.io/enforce": "restricted",
 			}))
 			pod := agent(func(*corev1.SecurityContext) {})
 			controlplanetest.Require(t, e.create(t.Context(), namespace, pod))

@@ -1,8 +1,6 @@
 package policies_test
 
 import (
-	"cmp"
-	"context"
 	"maps"
 	"slices"
 	"testing"
@@ -13,95 +11,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/internal/agents/mutation/mutationtest"
 )
-
-// tunnelDifference puts a row before an engine, and says where the stored pod differs from the expected one. Who is
-// created a second time, as stored, must not change again.
-func (e *engine) tunnelDifference(ctx context.Context, v tunnelVariant, r tunnelRow) (string, error) {
-	entries := v.entries(r.pod().Spec.HostNetwork)
-	want := r.expected(entries)
-	if v.inject != "" && !want.Spec.HostNetwork { // else inject-proxy-env leaves it out
-		for _, list := range [][]corev1.Container{want.Spec.Containers, want.Spec.InitContainers} {
-			for i := range list {
-				injectedToo(&list[i], entries)
-			}
-		}
-	}
-	want.Name = v.name + "-" + r.name()
-	if err := e.create(ctx, untouched, want); err != nil {
-		return "", err
-	}
-	got := r.pod()
-	for range 2 {
-		if err := e.create(ctx, v.name, got); err != nil {
-			if refused(err) {
-				return err.Error(), nil
-			}
-			return "", err
-		}
-		if diff := gocmp.Diff(tunnelNormalized(want, v), tunnelNormalized(got, v)); diff != "" {
-			return diff, nil
-		}
-		got = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: got.Name + "-again", Labels: got.Labels, Annotations: got.Annotations}, Spec: got.Spec}
-	}
-	return "", nil
-}
-
-// tunnelNormalized is what counts of a pod. In which order volumes are, and with two policies also variables, does not.
-func tunnelNormalized(pod *corev1.Pod, v tunnelVariant) *corev1.PodSpec {
-	same, err := normalized(pod)
-	if err != nil {
-		panic(err)
-	}
-	spec := &same.Spec
-	slices.SortFunc(spec.Volumes, func(a, b corev1.Volume) int { return cmp.Compare(a.Name, b.Name) })
-	if v.inject != "" {
-		for _, list := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
-			for _, one := range list {
-				slices.SortStableFunc(one.Env, func(a, b corev1.EnvVar) int { return cmp.Compare(a.Name, b.Name) })
-			}
-		}
-		withoutSource(spec)
-	}
-	return spec
-}
-
-// withoutSource takes away the Secret as a whole and what hides its certificates, which an agent has below variables of
-// the same values if inject-proxy-env came first.
-func withoutSource(spec *corev1.PodSpec) {
-	for _, list := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
-		for i := range list {
-			list[i].EnvFrom = slices.DeleteFunc(list[i].EnvFrom, func(from corev1.EnvFromSource) bool {
-				return from.SecretRef != nil && from.SecretRef.Name == policies.Secret
-			})
-			if len(list[i].EnvFrom) == 0 {
-				list[i].EnvFrom = nil
-			}
-			list[i].Env = slices.DeleteFunc(list[i].Env, func(e corev1.EnvVar) bool { return e == corev1.EnvVar{Name: policies.TrustedCAKey} })
-			if len(list[i].Env) == 0 {
-				list[i].Env = nil
-			}
-		}
-	}
-}
-
-func TestEveryRowOfTheTablesOfTunnelsHoldsUnderBothEngines(t *testing.T) {
-	for _, e := range tunnelEngines(t) {
-		for _, v := range tunnelVariants() {
-			t.Run(e.name+"/"+v.name, func(t *testing.T) {
-				rows := slices.DeleteFunc(mustTunnelRows(t, v.text), func(r tunnelRow) bool { return !slices.Contains(v.families, r.family) })
-				each(t, len(rows), func(ctx context.Context, i int) error {
-					diff, err := e.tunnelDifference(ctx, v, rows[i])
-					if err != nil || diff != "" {
-						t.Errorf("row %s: %v%s", rows[i].number, err, diff)
-					}
-					return nil
-				})
-			})
-		}
-	}
-}
 
 func TestAgentsAreFoundInAllPlacesAndTheirNeighboursLeftAlone(t *testing.T) {
 	agent := func(name string) corev1.Container {
@@ -111,27 +22,27 @@ func TestAgentsAreFoundInAllPlacesAndTheirNeighboursLeftAlone(t *testing.T) {
 	sidecar.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
 	for _, e := range tunnelEngines(t) {
 		for family, reached := range map[string][]string{
-			clusterProxy: {"proxy-agent", "service-proxy", "addon-agent"},
-			byLabel:      {"proxy-agent", "service-proxy", "addon-agent", "neighbour", "first"}, // without names, all
+			mutationtest.ClusterProxy: {"proxy-agent", "service-proxy", "addon-agent"},
+			mutationtest.ByLabel:      {"proxy-agent", "service-proxy", "addon-agent", "neighbour", "first"}, // without names, all
 		} {
 			t.Run(e.name+"/"+family, func(t *testing.T) {
 				pod := &corev1.Pod{
-					ObjectMeta: metav1.ObjectMeta{Name: "places-" + family, Labels: tunnelLabels[family]},
+					ObjectMeta: metav1.ObjectMeta{Name: "places-" + family, Labels: mutationtest.Labels[family]},
 					Spec: corev1.PodSpec{
 						InitContainers: []corev1.Container{sidecar, agent("first")},
 						Containers:     []corev1.Container{agent("proxy-agent"), agent("neighbour"), agent("service-proxy")},
 					},
 				}
-				controlplanetest.Require(t, e.create(t.Context(), led.name, pod))
+				controlplanetest.Require(t, e.create(t.Context(), mutationtest.Led.Name, pod))
 				for _, one := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
 					var want []corev1.EnvVar
 					if slices.Contains(reached, one.Name) {
-						want = led.entries(false)
+						want = mutationtest.Entries(nil, mutationtest.Led.Name, false)
 					}
 					if diff := gocmp.Diff(want, one.Env); diff != "" {
 						t.Errorf("%s: %s", one.Name, diff)
 					}
-					if extended := len(one.Args) == 2; extended != (family == clusterProxy && len(want) > 0) {
+					if extended := len(one.Args) == 2; extended != (family == mutationtest.ClusterProxy && len(want) > 0) {
 						t.Errorf("%s has %v", one.Name, one.Args)
 					}
 				}
@@ -148,18 +59,18 @@ func TestAgentsThatAreExcludedAreLeftAlone(t *testing.T) {
 			change    func(*corev1.Pod)
 			changed   bool
 		}{
-			"plain":               {led.name, func(*corev1.Pod) {}, true},
-			"include":             {led.name, func(p *corev1.Pod) { p.Labels[said] = "include" }, true},
-			"annotation":          {led.name, annotated("exclude"), false},
-			"label":               {led.name, func(p *corev1.Pod) { p.Labels[said] = "exclude" }, false},
+			"plain":               {mutationtest.Led.Name, func(*corev1.Pod) {}, true},
+			"include":             {mutationtest.Led.Name, func(p *corev1.Pod) { p.Labels[said] = "include" }, true},
+			"annotation":          {mutationtest.Led.Name, annotated("exclude"), false},
+			"label":               {mutationtest.Led.Name, func(p *corev1.Pod) { p.Labels[said] = "exclude" }, false},
 			"namespace":           {"led-excluded", func(*corev1.Pod) {}, false},
-			"mirror":              {led.name, mirror, false},
-			"another label":       {led.name, func(p *corev1.Pod) { p.Labels = map[string]string{"k8s-app": "konnectivity-server"} }, false},
-			"relayed, annotation": {relayed.name, annotated("exclude"), false},
-			"relayed, label":      {relayed.name, func(p *corev1.Pod) { p.Labels[said] = "exclude" }, false},
-			"hosted":              {led.name, func(p *corev1.Pod) { p.Labels["hypershift.openshift.io/hosted-control-plane"] = "a" }, false},
-			"relayed, hosted":     {relayed.name, func(p *corev1.Pod) { p.Labels["hypershift.openshift.io/control-plane-component"] = "a" }, false},
-			"relayed, mirror":     {relayed.name, mirror, false},
+			"mirror":              {mutationtest.Led.Name, mirror, false},
+			"another label":       {mutationtest.Led.Name, func(p *corev1.Pod) { p.Labels = map[string]string{"k8s-app": "konnectivity-server"} }, false},
+			"relayed, annotation": {mutationtest.Relayed.Name, annotated("exclude"), false},
+			"relayed, label":      {mutationtest.Relayed.Name, func(p *corev1.Pod) { p.Labels[said] = "exclude" }, false},
+			"hosted":              {mutationtest.Led.Name, func(p *corev1.Pod) { p.Labels["hypershift.openshift.io/hosted-control-plane"] = "a" }, false},
+			"relayed, hosted":     {mutationtest.Relayed.Name, func(p *corev1.Pod) { p.Labels["hypershift.openshift.io/control-plane-component"] = "a" }, false},
+			"relayed, mirror":     {mutationtest.Relayed.Name, mirror, false},
 			"kube-system":         {"kube-system", func(*corev1.Pod) {}, e.name == native},
 		} {
 			t.Run(e.name+"/"+name, func(t *testing.T) {
@@ -191,12 +102,12 @@ func TestWhoAsksForTargetsHasTheRelayAlone(t *testing.T) {
 			family  string
 			args    []string
 		}{
-			{twoWays, konnectivity, nil},
+			{twoWays, mutationtest.Konnectivity, nil},
 			{twoWays, "teleport", nil},
-			{twoRelays, konnectivity, []string{"client", "https://hub.example"}},
+			{twoRelays, mutationtest.Konnectivity, []string{"client", "https://hub.example"}},
 			{twoRelays, "chisel", []string{"client", "https://hub.example"}},
 		} {
-			t.Run(e.name+"/"+test.variant.name+"/"+test.family, func(t *testing.T) {
+			t.Run(e.name+"/"+test.variant.Name+"/"+test.family, func(t *testing.T) {
 				pod := &corev1.Pod{
 					ObjectMeta: metav1.ObjectMeta{
 						GenerateName: "both-", Labels: map[string]string{"fairlead.io/tunnel": "relay"},
@@ -204,8 +115,8 @@ func TestWhoAsksForTargetsHasTheRelayAlone(t *testing.T) {
 					},
 					Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: test.family, Image: "agent", Args: test.args}}},
 				}
-				maps.Copy(pod.Labels, tunnelLabels[test.family])
-				controlplanetest.Require(t, e.create(t.Context(), test.variant.name, pod))
+				maps.Copy(pod.Labels, mutationtest.Labels[test.family])
+				controlplanetest.Require(t, e.create(t.Context(), test.variant.Name, pod))
 				if relays := pod.Spec.InitContainers; len(relays) != 1 || !slices.Contains(relays[0].Args, "--target=hub.example:8132") {
 					t.Errorf("its relays are %+v", relays)
 				}

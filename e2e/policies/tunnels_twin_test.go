@@ -2,100 +2,120 @@ package policies_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
-	"github.com/fairlead-io/fairlead/e2e/tier"
-	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/internal/agents/mutation/mutationtest"
 )
 
+// twin is pods that an engine and fairlead mutate both change.
+type twin struct {
+	namespace string
+	values    map[string]any
+	policies  []string
+	pods      []*corev1.Pod
+	isBeside  bool // inject-proxy-env, too
+}
+
 // Manifests that no webhook will see become the same pods: what the command makes of each row, stored where no policy
-// applies, is what each engine stores.
-func TestFairleadMutateMakesThePodsThatTheEnginesStore(t *testing.T) {
-	tier.Full(t) // in make test, e2e/mutate does with a manifest of each kind
-	fairlead, err := tools.Program(t.Context(), "fairlead")
-	controlplanetest.Require(t, err)
+// applies, is what each engine stores. That it is what the table says, internal/agents/mutation proves.
+func TestEveryRowOfTheTablesOfTunnelsHoldsUnderBothEngines(t *testing.T) {
 	engines := tunnelEngines(t)
 	for _, v := range tunnelVariants() {
-		t.Run(v.name, func(t *testing.T) {
-			rows := slices.DeleteFunc(mustTunnelRows(t, v.text), func(r tunnelRow) bool { return !slices.Contains(v.families, r.family) })
-			mutated := mustMutate(t, fairlead, v, rows)
-			each(t, len(rows), func(ctx context.Context, i int) error {
-				for _, e := range engines {
-					if diff, err := e.twinDifference(ctx, v, rows[i].pod(), mutated[i]); err != nil || diff != "" {
-						t.Errorf("row %s, which is the engine's and +which is the command's, %s: %v%s", rows[i].number, e.name, err, diff)
-					}
-				}
-				return nil
-			})
+		t.Run(v.Name, func(t *testing.T) {
+			rows, err := mutationtest.Rows(decisionsFolder, v.Text, v.Families)
+			controlplanetest.Require(t, err)
+			twin := twin{namespace: v.Name, values: v.Values, isBeside: v.inject != ""}
+			for _, r := range rows {
+				twin.pods = append(twin.pods, r.Pod())
+			}
+			for _, family := range v.Families {
+				twin.policies = append(twin.policies, "tunnel-"+family)
+			}
+			if twin.isBeside {
+				twin.policies = append(twin.policies, policies.InjectProxyEnv)
+			}
+			twin.check(t, engines)
 		})
 	}
 }
 
-// twinDifference is between what an engine stores of a pod and of what the command has made of it.
-func (e *engine) twinDifference(ctx context.Context, v tunnelVariant, pod, mutated *corev1.Pod) (string, error) {
-	pod.Name += "-twin"
-	if err := e.create(ctx, v.name, pod); err != nil {
-		return "", err
+func TestFairleadMutateMakesThePodsThatTheEnginesStore(t *testing.T) {
+	twin := twin{namespace: secretRef.namespace(plainNamespace), policies: []string{policies.InjectProxyEnv}}
+	for _, r := range mustDecisions(t) {
+		where := corner{selection: selection{name: "twin"}, rows: []row{r}, places: []string{container, initContainer, sidecar}}
+		twin.pods = append(twin.pods, where.pod())
 	}
-	mutated = mutated.DeepCopy()
-	mutated.Name = v.name + "-" + pod.Name
-	if err := e.create(ctx, untouched, mutated); err != nil {
-		return "", err
-	}
-	return gocmp.Diff(tunnelNormalized(pod, v), tunnelNormalized(mutated, v)), nil
+	twin.check(t, mustCorpus(t).engines)
 }
 
-// mustMutate has the command change the pods of all rows at once.
-func mustMutate(t *testing.T, fairlead string, v tunnelVariant, rows []tunnelRow) []*corev1.Pod {
+func (w twin) check(t *testing.T, engines []*engine) {
+	t.Helper()
+	mutated := w.mutated(t)
+	each(t, len(w.pods), func(ctx context.Context, i int) error {
+		for _, e := range engines {
+			if diff, err := e.twinDifference(ctx, w, w.pods[i], mutated[i]); err != nil || diff != "" {
+				t.Errorf("%s, -the command's and +the engine's, %s: %v%s", w.pods[i].Name, e.name, err, diff)
+			}
+		}
+		return nil
+	})
+}
+
+// twinDifference is between what the command has made of a pod and what an engine stores of it. Who is created a second time,
+// as stored, must not change again.
+func (e *engine) twinDifference(ctx context.Context, w twin, pod, mutated *corev1.Pod) (string, error) {
+	want := mutated.DeepCopy()
+	want.Name = w.namespace + "-" + pod.Name
+	if err := e.create(ctx, untouched, want); err != nil {
+		return "", err
+	}
+	got := pod.DeepCopy()
+	for range 2 {
+		if err := e.create(ctx, w.namespace, got); err != nil {
+			return "", err
+		}
+		if diff := gocmp.Diff(tunnelNormalized(want, w.isBeside), tunnelNormalized(got, w.isBeside)); diff != "" {
+			return diff, nil
+		}
+		got = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: got.Name + "-again", Labels: got.Labels, Annotations: got.Annotations}, Spec: got.Spec}
+	}
+	return "", nil
+}
+
+// mutated has the command change all pods at once.
+func (w twin) mutated(t *testing.T) []*corev1.Pod {
 	t.Helper()
 	var stream bytes.Buffer
-	for _, r := range rows {
-		pod := r.pod()
+	for _, pod := range w.pods {
+		pod := pod.DeepCopy()
 		pod.APIVersion, pod.Kind = "v1", "Pod"
 		text, err := yaml.Marshal(pod)
 		controlplanetest.Require(t, err)
 		fmt.Fprintf(&stream, "---\n%s", text)
 	}
-	args := []string{"mutate", "--namespace", v.name}
-	for i, values := range []any{policies.Values(), v.values} {
-		text, err := json.Marshal(values)
-		controlplanetest.Require(t, err)
-		file := filepath.Join(t.TempDir(), fmt.Sprint(i))
-		controlplanetest.Require(t, os.WriteFile(file, text, 0o600))
-		args = append(args, "--policy-values", file)
+	flags := []string{"--namespace", w.namespace}
+	for _, policy := range w.policies {
+		flags = append(flags, "--policy", policy)
 	}
-	for _, family := range v.families {
-		args = append(args, "--policy", "tunnel-"+family)
-	}
-	if v.inject != "" {
-		args = append(args, "--policy", policies.InjectProxyEnv)
-	}
-	cmd := exec.CommandContext(t.Context(), fairlead, args...)
-	var said bytes.Buffer
-	cmd.Stdin, cmd.Stderr = &stream, &said
-	output, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %s", err, said.Bytes())
-	}
+	output, err := policies.Mutate(t.Context(), stream.Bytes(), []any{policies.Values(), w.values}, flags...)
+	controlplanetest.Require(t, err)
 	objects, err := controlplane.Parse(output)
 	controlplanetest.Require(t, err)
-	if len(objects) != len(rows) {
-		t.Fatalf("%d pods became %d", len(rows), len(objects))
+	if len(objects) != len(w.pods) {
+		t.Fatalf("%d pods became %d", len(w.pods), len(objects))
 	}
 	var pods []*corev1.Pod
 	for _, object := range objects {
@@ -104,4 +124,42 @@ func mustMutate(t *testing.T, fairlead string, v tunnelVariant, rows []tunnelRow
 		pods = append(pods, pod)
 	}
 	return pods
+}
+
+// tunnelNormalized is what counts of a pod. In which order volumes are, and with two policies also variables, does not.
+func tunnelNormalized(pod *corev1.Pod, isBeside bool) *corev1.PodSpec {
+	same, err := normalized(pod)
+	if err != nil {
+		panic(err)
+	}
+	spec := &same.Spec
+	slices.SortFunc(spec.Volumes, func(a, b corev1.Volume) int { return cmp.Compare(a.Name, b.Name) })
+	if isBeside {
+		for _, list := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
+			for _, one := range list {
+				slices.SortStableFunc(one.Env, func(a, b corev1.EnvVar) int { return cmp.Compare(a.Name, b.Name) })
+			}
+		}
+		withoutSource(spec)
+	}
+	return spec
+}
+
+// withoutSource takes away the Secret as a whole and what hides its certificates, which an agent has below variables of
+// the same values if inject-proxy-env came first.
+func withoutSource(spec *corev1.PodSpec) {
+	for _, list := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
+		for i := range list {
+			list[i].EnvFrom = slices.DeleteFunc(list[i].EnvFrom, func(from corev1.EnvFromSource) bool {
+				return from.SecretRef != nil && from.SecretRef.Name == policies.Secret
+			})
+			if len(list[i].EnvFrom) == 0 {
+				list[i].EnvFrom = nil
+			}
+			list[i].Env = slices.DeleteFunc(list[i].Env, func(e corev1.EnvVar) bool { return e == corev1.EnvVar{Name: policies.TrustedCAKey} })
+			if len(list[i].Env) == 0 {
+				list[i].Env = nil
+			}
+		}
+	}
 }

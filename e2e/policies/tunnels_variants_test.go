@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/internal/agents/mutation/mutationtest"
 )
 
 // tunnelLabel is what the namespaces of a tunnelVariant are labelled with.
@@ -27,74 +28,34 @@ const tunnelLabel = "e2e.fairlead.io/tunnels"
 // tunnelVariant is the chart's policies for some families, for namespaces of their own. inject is what inject-proxy-env
 // is called there, if it is there, too: policies are evaluated in the order of their names.
 type tunnelVariant struct {
-	name     string
-	text     string
-	values   map[string]any
-	families []string
-	inject   string
-	last     string // the policy that comes after the others, without tunnel-
+	mutationtest.Variant
+	inject string
+	last   string // the policy that comes after the others, without tunnel-
 }
 
+// twoWays are policies of two ways, which a pod can be for, and so are twoRelays.
 var (
-	led          = tunnelVariant{name: "led", text: tunnelEnvironment, families: []string{konnectivity, clusterProxy, frpc, "teleport", byLabel}}
-	ledLiterally = tunnelVariant{name: "led-literally", text: tunnelEnvironment, families: []string{konnectivity}, values: literal.values}
-	// Machines have a relay here, which is theirs that are on its network.
-	ledByRelay = tunnelVariant{name: "led-by-relay", text: tunnelEnvironment, families: []string{konnectivity, frpc}, values: map[string]any{
-		"carry": "Relay", "relay": map[string]any{"onMachines": true}, "proxy": overTLS["proxy"],
+	twoWays = tunnelVariant{last: "environment-app", Variant: mutationtest.Variant{
+		Name: "two-ways", Text: mutationtest.Relay, Families: []string{mutationtest.Konnectivity, "relay", "teleport"},
 	}}
-	relayed = tunnelVariant{name: "relayed", text: tunnelRelay, families: []string{konnectivity, clusterProxy, frpc}, values: toTargets}
-	beside  = tunnelVariant{name: "sidecar", text: tunnelSidecar, families: []string{konnectivity, clusterProxy, frpc, "chisel"}, values: overTLS}
-
-	// twoWays are policies of two ways, which a pod can be for, and so are twoRelays.
-	twoWays   = tunnelVariant{name: "two-ways", text: tunnelRelay, families: []string{konnectivity, "relay", "teleport"}, last: "environment-app"}
-	twoRelays = tunnelVariant{name: "two-relays", text: tunnelSidecar, families: []string{konnectivity, "relay", "chisel"}, values: overTLS}
-
-	// overTLS is a proxy that itself speaks TLS, and users who have families go through a sidecar.
-	overTLS = behindTLS(map[string]any{
-		konnectivity: map[string]any{"throughTLS": "Sidecar"},
-		clusterProxy: map[string]any{"throughTLS": "Sidecar"},
-		frpc:         map[string]any{"throughTLS": "Sidecar"},
-	})
-
-	// toTargets are users who have families go through the relay.
-	toTargets = behindTLS(map[string]any{
-		konnectivity: map[string]any{"throughTLS": "Relay"},
-		clusterProxy: map[string]any{"throughTLS": "Relay"},
-		frpc:         map[string]any{"throughTLS": "Relay", "targets": []string{"frps.example:7000"}},
-	})
+	twoRelays = tunnelVariant{Variant: mutationtest.Variant{
+		Name: "two-relays", Text: mutationtest.Sidecar, Families: []string{mutationtest.Konnectivity, "relay", "chisel"}, Values: mutationtest.OverTLS,
+	}}
 )
 
-func behindTLS(families map[string]any) map[string]any {
-	for _, name := range []string{"sidecar", "chisel"} {
-		families[name] = map[string]any{"through": "Sidecar"}
-	}
-	return map[string]any{
-		"proxy": map[string]any{"https": "https://myProxyUser:mySuperSecretPassword@proxy.example:3129"},
-		"tunnels": map[string]any{
-			"families": families,
-			"relay":    map[string]any{"imagePullSecrets": []map[string]any{{"name": relayPullSecret}}},
-		},
-	}
-}
-
-// relayPullSecret is for the image of the relay.
-const relayPullSecret = "relay-registry"
-
 func tunnelVariants() []tunnelVariant {
-	all := []tunnelVariant{led, ledLiterally, ledByRelay, relayed, beside}
-	for _, v := range []tunnelVariant{led, relayed, beside} {
-		v.families = []string{konnectivity}
-		for name, inject := range map[string]string{"after": "a-inject", "before": "z-inject"} {
-			v := v
-			v.name, v.inject = fmt.Sprintf("m-%s-%s", v.name, name), inject+"-"+v.name
-			all = append(all, v)
+	var all []tunnelVariant
+	for _, v := range mutationtest.Variants() {
+		all = append(all, tunnelVariant{Variant: v})
+	}
+	for _, v := range []mutationtest.Variant{mutationtest.Led, mutationtest.Relayed, mutationtest.Beside} {
+		for place, inject := range map[string]string{"after": "a-inject-", "before": "z-inject-"} {
+			both := tunnelVariant{Variant: v, inject: inject + v.Name}
+			both.Name, both.Families = fmt.Sprintf("m-%s-%s", v.Name, place), []string{mutationtest.Konnectivity}
+			all = append(all, both)
 		}
 	}
 	return all
-}
-
-func (v tunnelVariant) entries(onItsNode bool) []corev1.EnvVar {
-	return variant{values: v.values}.entries(v.name, onItsNode)
 }
 
 // policies are those of the variant among what the chart has rendered, narrowed to its namespaces.
@@ -115,7 +76,7 @@ func (v tunnelVariant) policies(rendered []byte) ([]*unstructured.Unstructured, 
 			continue
 		case isTunnel && (slices.Contains(ofFamilies, object.GetName()) || v.has(object)):
 			ofFamilies = append(ofFamilies, object.GetName()) // and so is the binding, which follows
-			object.SetName(v.name + "-" + policy)
+			object.SetName(v.Name + "-" + policy)
 		case object.GetName() == policies.InjectProxyEnv && v.inject != "":
 			object.SetName(v.inject)
 		default:
@@ -135,7 +96,7 @@ func (v tunnelVariant) has(policy *unstructured.Unstructured) bool {
 		return false
 	}
 	selects, err := metav1.LabelSelectorAsSelector(&selector)
-	return err == nil && slices.ContainsFunc(v.families, func(family string) bool { return selects.Matches(labels.Set(tunnelLabels[family])) })
+	return err == nil && slices.ContainsFunc(v.Families, func(family string) bool { return selects.Matches(labels.Set(mutationtest.Labels[family])) })
 }
 
 // narrow makes a policy or its binding one of that name, for the variant's namespace.
@@ -145,7 +106,7 @@ func (v tunnelVariant) narrow(spec map[string]any, name string) {
 		return
 	}
 	selector := spec["matchConstraints"].(map[string]any)["namespaceSelector"].(map[string]any)
-	selector["matchLabels"] = map[string]any{tunnelLabel: v.name}
+	selector["matchLabels"] = map[string]any{tunnelLabel: v.Name}
 }
 
 // tunnelEngines are those of the corpus, with all variants.
@@ -183,13 +144,13 @@ func (e *engine) prepareTunnels(ctx context.Context) error {
 	rendered := map[string][]byte{} // by settings: Helm is asked once for each
 	var objects []*unstructured.Unstructured
 	for _, v := range variants {
-		if err := e.createNamespace(ctx, v.name, map[string]string{tunnelLabel: v.name}); err != nil {
+		if err := e.createNamespace(ctx, v.Name, map[string]string{tunnelLabel: v.Name}); err != nil {
 			return err
 		}
-		settings := fmt.Sprint(v.values)
+		settings := fmt.Sprint(v.Values)
 		if rendered[settings] == nil {
 			var err error
-			rendered[settings], err = policies.Render(ctx, policies.Values(), map[string]any{"engine": e.name}, v.values)
+			rendered[settings], err = policies.Render(ctx, policies.Values(), map[string]any{"engine": e.name}, v.Values)
 			if err != nil {
 				return err
 			}
@@ -200,10 +161,10 @@ func (e *engine) prepareTunnels(ctx context.Context) error {
 		}
 		objects = append(objects, ours...)
 	}
-	if err := e.createNamespace(ctx, "led-excluded", map[string]string{tunnelLabel: led.name, said: "exclude"}); err != nil {
+	if err := e.createNamespace(ctx, "led-excluded", map[string]string{tunnelLabel: mutationtest.Led.Name, said: "exclude"}); err != nil {
 		return err
 	}
-	if err := e.labelNamespace(ctx, "kube-system", tunnelLabel, led.name); err != nil {
+	if err := e.labelNamespace(ctx, "kube-system", tunnelLabel, mutationtest.Led.Name); err != nil {
 		return err
 	}
 	if err := e.cp.ApplyObjects(ctx, objects...); err != nil {
@@ -211,7 +172,7 @@ func (e *engine) prepareTunnels(ctx context.Context) error {
 	}
 	for _, v := range variants {
 		if err := e.awaitTunnels(ctx, v); err != nil {
-			return fmt.Errorf("await the policies of %s under %s: %w", v.name, e.name, err)
+			return fmt.Errorf("await the policies of %s under %s: %w", v.Name, e.name, err)
 		}
 	}
 	return nil
@@ -219,14 +180,17 @@ func (e *engine) prepareTunnels(ctx context.Context) error {
 
 // awaitTunnels returns when each policy of the variant does something to a pod that it is for, or makes it impossible.
 func (e *engine) awaitTunnels(ctx context.Context, v tunnelVariant) error {
-	for _, family := range v.families {
-		canary := tunnelRow{text: v.text, family: family, number: "canary", has: tunnelPod{
-			Annotations: map[string]string{"fairlead.io/relay-targets": "canary.example:8000"},
-			PodSpec: corev1.PodSpec{Containers: []corev1.Container{{
-				Name: agentOf[family], Image: "agent", Args: []string{"client", "--proxy-server-host=hub.example"},
+	for _, family := range v.Families {
+		canary := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: "canary-" + family, Labels: mutationtest.Labels[family],
+				Annotations: map[string]string{"fairlead.io/relay-targets": "canary.example:8000"},
+			},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{
+				Name: mutationtest.AgentOf[family], Image: "agent", Args: []string{"client", "--proxy-server-host=hub.example"},
 			}}},
-		}}
-		if err := e.awaitChange(ctx, v.name, canary.pod(), func(stored *corev1.Pod) bool {
+		}
+		if err := e.awaitChange(ctx, v.Name, canary, func(stored *corev1.Pod) bool {
 			agent := stored.Spec.Containers[0]
 			return len(stored.Spec.InitContainers) > 0 || len(agent.Args) > 2 || v.inject == "" && len(agent.Env) > 0
 		}); err != nil {
@@ -237,7 +201,7 @@ func (e *engine) awaitTunnels(ctx context.Context, v tunnelVariant) error {
 		return nil
 	}
 	plain := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "plain"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}}}
-	return e.awaitChange(ctx, v.name, plain, func(stored *corev1.Pod) bool { return len(stored.Spec.Containers[0].Env) > 0 })
+	return e.awaitChange(ctx, v.Name, plain, func(stored *corev1.Pod) bool { return len(stored.Spec.Containers[0].Env) > 0 })
 }
 
 // awaitChange tries the pod until it is as wanted, or refused.

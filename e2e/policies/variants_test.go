@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/internal/agents/mutation/mutationtest"
 )
 
 // variantLabel is what the namespaces of a variant are labelled with.
@@ -46,31 +47,7 @@ func (v variant) namespace(kind string) string { return v.name + "-" + kind }
 
 // entries are what a container without a wish of its own gets, in a pod of some place.
 func (v variant) entries(namespace string, onItsNode bool) []corev1.EnvVar {
-	if carry := v.values["carry"]; carry != nil {
-		proxy := policies.Values()["cluster"].(map[string]any)["proxy"].(map[string]any)
-		value := func(name, setting string) corev1.EnvVar {
-			value := proxy[setting].(string)
-			switch {
-			case carry == "Literal" || setting == "noProxy":
-			case onItsNode:
-				value = "http://" + namespace + "@127.0.0.1:3128"
-			default:
-				value = "http://" + namespace + "@fairlead-relay.fairlead-system.svc:3128"
-			}
-			return corev1.EnvVar{Name: name, Value: value}
-		}
-		return []corev1.EnvVar{
-			value("HTTPS_PROXY", "https"), value("HTTP_PROXY", "http"), value("NO_PROXY", "noProxy"),
-			value("http_proxy", "http"), value("https_proxy", "https"), value("no_proxy", "noProxy"),
-		}
-	}
-	var entries []corev1.EnvVar
-	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"} {
-		entries = append(entries, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{
-			SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "fairlead-proxy"}, Key: name},
-		}})
-	}
-	return entries
+	return mutationtest.Entries(v.values["carry"], namespace, onItsNode)
 }
 
 // manifests are what the chart makes for an engine, narrowed to the variants' namespaces.

@@ -194,7 +194,7 @@ func (c *cluster) printed(t *testing.T, namespace string, manifest []byte, value
 
 func mutate(t *testing.T, manifest []byte, values map[string]any, flags ...string) []byte {
 	t.Helper()
-	out, err := policies.Mutate(t.Context(), manifest, values, flags...)
+	out, err := policies.Mutate(t.Context(), manifest, []any{values}, flags...)
 	controlplanetest.Require(t, err)
 	return out
 }

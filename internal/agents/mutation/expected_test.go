@@ -1,4 +1,4 @@
-package policies_test
+package mutation_test
 
 import (
 	"slices"
@@ -10,18 +10,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
-	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/internal/agents/mutation/mutationtest"
 )
 
+// tableRow is a row of a table that says what becomes of its pod.
+type tableRow struct{ mutationtest.Row }
+
 // expected is what the table says becomes of the row's pod.
-func (r tunnelRow) expected(entries []corev1.EnvVar) *corev1.Pod {
-	pod := r.pod()
+func expected(row mutationtest.Row, entries []corev1.EnvVar) *corev1.Pod {
+	r, pod := tableRow{row}, row.Pod()
 	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range list {
-			switch r.text {
-			case tunnelRelay:
+			switch r.Text {
+			case mutationtest.Relay:
 				r.settle(&list[i])
-			case tunnelSidecar:
+			case mutationtest.Sidecar:
 				r.lead(&list[i], entries)
 			default:
 				r.equip(&list[i], entries)
@@ -30,20 +33,20 @@ func (r tunnelRow) expected(entries []corev1.EnvVar) *corev1.Pod {
 		}
 	}
 	switch targets := r.targets(); {
-	case len(targets) > 0 && r.text == tunnelSidecar:
+	case len(targets) > 0 && r.Text == mutationtest.Sidecar:
 		addSidecar(pod, targets[0])
 	case len(targets) > 0:
-		addRelay(pod, targets, slices.Contains(r.gets, "sysctl"))
+		addRelay(pod, targets, slices.Contains(r.Gets, "sysctl"))
 	}
-	if slices.Contains(r.gets, "user") {
+	if slices.Contains(r.Gets, "user") {
 		pod.Spec.InitContainers[0].SecurityContext.RunAsUser = ptr.To[int64](65532)
 	}
 	return pod
 }
 
 // lead tells an agent that the row names of the sidecar.
-func (r tunnelRow) lead(one *corev1.Container, entries []corev1.EnvVar) {
-	if !slices.Contains(r.gets, one.Name) {
+func (r tableRow) lead(one *corev1.Container, entries []corev1.EnvVar) {
+	if !slices.Contains(r.Gets, one.Name) {
 		return
 	}
 	url := "http://" + r.targets()[0]
@@ -54,11 +57,9 @@ func (r tunnelRow) lead(one *corev1.Container, entries []corev1.EnvVar) {
 		}
 	}
 	r.set(one, entries)
-	one.EnvFrom = slices.DeleteFunc(one.EnvFrom, func(from corev1.EnvFromSource) bool {
-		return from.SecretRef != nil && from.SecretRef.Name == policies.Secret
-	})
+	one.EnvFrom = slices.DeleteFunc(one.EnvFrom, isOurs)
 	for _, line := range []*[]string{&one.Command, &one.Args} {
-		if at := slices.Index(*line, "client"); at >= 0 && slices.Contains(r.gets, "flag") {
+		if at := slices.Index(*line, "client"); at >= 0 && slices.Contains(r.Gets, "flag") {
 			*line = slices.Insert(slices.Clone(*line), at+1, "--proxy="+url)
 			return
 		}
@@ -66,19 +67,19 @@ func (r tunnelRow) lead(one *corev1.Container, entries []corev1.EnvVar) {
 }
 
 // equip sets the variables that the row names, by their group or to the letter.
-func (r tunnelRow) equip(one *corev1.Container, entries []corev1.EnvVar) {
-	if one.Name == agentOf[r.family] {
+func (r tableRow) equip(one *corev1.Container, entries []corev1.EnvVar) {
+	if one.Name == mutationtest.AgentOf[r.Family] {
 		r.set(one, entries)
 	}
 }
 
-func (r tunnelRow) set(one *corev1.Container, entries []corev1.EnvVar) {
+func (r tableRow) set(one *corev1.Container, entries []corev1.EnvVar) {
 	for _, entry := range entries {
 		group := strings.ToUpper(entry.Name)
 		if group != "NO_PROXY" {
 			group = strings.TrimSuffix(group, "_PROXY")
 		}
-		if slices.Contains(r.gets, group) || slices.Contains(r.gets, entry.Name) {
+		if slices.Contains(r.Gets, group) || slices.Contains(r.Gets, entry.Name) {
 			replaceOrAppend(one, entry)
 		}
 	}
@@ -97,8 +98,8 @@ func replaceOrAppend(one *corev1.Container, entry corev1.EnvVar) {
 }
 
 // settle takes the variables of a proxy from an agent that the row names.
-func (r tunnelRow) settle(one *corev1.Container) {
-	if !slices.Contains(r.gets, one.Name) {
+func (r tableRow) settle(one *corev1.Container) {
+	if !slices.Contains(r.Gets, one.Name) {
 		return
 	}
 	one.Env = slices.DeleteFunc(one.Env, func(e corev1.EnvVar) bool {
@@ -108,18 +109,18 @@ func (r tunnelRow) settle(one *corev1.Container) {
 }
 
 // extend adds the arguments that the row names to who has a hub.
-func (r tunnelRow) extend(one *corev1.Container) {
+func (r tableRow) extend(one *corev1.Container) {
 	hub := slices.ContainsFunc(slices.Concat(one.Command, one.Args), func(a string) bool { return strings.HasPrefix(a, "--proxy-server-host") })
-	for _, what := range r.gets {
+	for _, what := range r.Gets {
 		if strings.HasPrefix(what, "--") && hub {
 			one.Args = append(one.Args, what)
 		}
 	}
 }
 
-func (r tunnelRow) targets() []string {
+func (r tableRow) targets() []string {
 	var targets []string
-	for _, what := range r.gets {
+	for _, what := range r.Gets {
 		if strings.Contains(what, ":") {
 			targets = append(targets, what)
 		}
@@ -145,23 +146,23 @@ func addSidecar(pod *corev1.Pod, address string) {
 // addRelayWith adds a relay that has keys of the Secret beside HTTPS_PROXY.
 func addRelayWith(pod *corev1.Pod, arguments []string, keys ...string) {
 	pod.Spec.InitContainers = append([]corev1.Container{relayWith(arguments)}, pod.Spec.InitContainers...)
-	metav1.SetMetaDataLabel(&pod.ObjectMeta, policies.TrustedCALabel, "configmap")
-	secret := func(optional *bool, keys ...string) corev1.VolumeProjection {
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, "fairlead.io/trusted-ca", "configmap")
+	projection := func(optional *bool, keys ...string) corev1.VolumeProjection {
 		var items []corev1.KeyToPath
 		for _, key := range keys {
 			items = append(items, corev1.KeyToPath{Key: key, Path: key})
 		}
 		return corev1.VolumeProjection{Secret: &corev1.SecretProjection{
-			LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}, Items: items, Optional: optional,
+			LocalObjectReference: corev1.LocalObjectReference{Name: secret}, Items: items, Optional: optional,
 		}}
 	}
 	authorities := corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{
-		LocalObjectReference: corev1.LocalObjectReference{Name: policies.TrustedCA}, Items: caItems, Optional: ptr.To(true),
+		LocalObjectReference: corev1.LocalObjectReference{Name: "fairlead-trusted-ca"}, Items: []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}}, Optional: ptr.To(true),
 	}}
-	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: policies.Secret, VolumeSource: corev1.VolumeSource{
-		Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{secret(nil, "HTTPS_PROXY"), secret(ptr.To(true), keys...), authorities}},
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: secret, VolumeSource: corev1.VolumeSource{
+		Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{projection(nil, "HTTPS_PROXY"), projection(ptr.To(true), keys...), authorities}},
 	}})
-	pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: relayPullSecret})
+	pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: mutationtest.RelayPullSecret})
 }
 
 func addRelay(pod *corev1.Pod, targets []string, sysctl bool) {
@@ -205,8 +206,8 @@ func relayWith(arguments []string) corev1.Container {
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
 		VolumeMounts: []corev1.VolumeMount{
-			{Name: policies.Secret, MountPath: "/run/fairlead-proxy", ReadOnly: true},
-			{Name: policies.Secret, MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true},
+			{Name: secret, MountPath: "/run/fairlead-proxy", ReadOnly: true},
+			{Name: secret, MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true},
 		},
 	}
 }
