@@ -40,7 +40,6 @@ const (
 // Options are all optional.
 type Options struct {
 	Installed bool      // what its manifest has is there already
-	Args      []string  // added to the command line of the admission controller
 	Progress  io.Writer // is told what takes long: builds
 	// Service has the API server go by Kyverno's Service, which leads to this port. Without it, it goes to an address
 	// on the loopback interface.
@@ -142,7 +141,7 @@ func (k *Kyverno) Restart(ctx context.Context) error {
 		Name: "kyverno",
 		Path: path,
 		Env:  environment("kyverno-admission-controller", "kyverno:admission-controller"),
-		Args: append([]string{
+		Args: []string{
 			"--kubeconfig=" + k.cp.AdminKubeconfig(),
 			"--serverIP=" + address,
 			"--webhookServerHost=127.0.0.1",
@@ -159,7 +158,7 @@ func (k *Kyverno) Restart(ctx context.Context) error {
 			"--omitEvents=PolicyApplied,PolicySkipped",
 			// The process that was killed cannot give its leases back.
 			"--leaderElectionRetryPeriod=1s",
-		}, k.options.Args...),
+		},
 	})
 	if err != nil {
 		return err

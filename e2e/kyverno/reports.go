@@ -9,7 +9,7 @@ import (
 
 // StartReports starts the reports controller beside the admission controller. It looks at an object half a minute
 // after it has changed, and at all of them as soon as a policy has.
-func (k *Kyverno) StartReports(ctx context.Context, args ...string) (*process.Process, error) {
+func (k *Kyverno) StartReports(ctx context.Context) (*process.Process, error) {
 	path, err := tools.Build(ctx, tools.KyvernoReports, k.options.Progress)
 	if err != nil {
 		return nil, err
@@ -18,7 +18,7 @@ func (k *Kyverno) StartReports(ctx context.Context, args ...string) (*process.Pr
 		Name: "kyverno-reports",
 		Path: path,
 		Env:  environment("kyverno-reports-controller", "kyverno:reports-controller"),
-		Args: append([]string{
+		Args: []string{
 			"--kubeconfig=" + k.cp.AdminKubeconfig(),
 			"--disableMetrics=true",
 			"--enableTuf=false",
@@ -27,6 +27,6 @@ func (k *Kyverno) StartReports(ctx context.Context, args ...string) (*process.Pr
 			"--backgroundScanInterval=1h",
 			"--omitEvents=PolicyApplied,PolicySkipped,PolicyViolation",
 			"--leaderElectionRetryPeriod=1s",
-		}, args...),
+		},
 	})
 }
