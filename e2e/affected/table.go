@@ -27,7 +27,7 @@ var table = []row{
 	{"examples/software", []string{"docs", "flux", "deliver"}},
 	{"images", []string{"image", "release", "nodes"}},
 	{"internal", nil},
-	{"internal/agents", []string{"mutate", "policies"}},
+	{"internal/agents", []string{"mutate", "policies", "charts"}},
 	{"internal/agents/doctor", []string{"doctor"}},
 	{"internal/agents/pods", []string{"pods"}},
 	{"internal/agents/tunnel", []string{"doctor", "tunnels"}},

@@ -1,5 +1,5 @@
-// Package mutate_test holds fairlead mutate against what it stands in for: the policies that the chart installs, what a
-// real API server does by them, and the real Helm.
+// Package mutate_test holds fairlead mutate against what it stands in for: the policies that the chart installs, the real Helm and
+// the kubelet. That it makes the pods that the policies make, e2e/policies proves; that it refuses what the chart refuses, e2e/charts.
 package mutate_test
 
 import (
@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -143,87 +142,4 @@ func mutating(t *testing.T, manifest []byte) map[string]any {
 		found[object.GetName()] = decisive
 	}
 	return found
-}
-
-// ofTemplate is what a template says with fail.
-var ofTemplate = regexp.MustCompile(`execution error at \([^)]*\): (.*)`)
-
-// The chart refuses what the command refuses: what its templates refuse, in the same words; what its schema refuses, each in
-// its own.
-func TestTheCommandRefusesTheValuesThatTheChartRefuses(t *testing.T) {
-	long := strings.Repeat("a.example,", 14000)
-	for _, content := range []string{
-		`proxy: {http: "http://proxy.example", noProxy: a}`,
-		`proxy: {http: "http://proxy.example:1"}`,
-		`proxy: {http: "http://proxy.example:1", noProxy: "a b"}`,
-		`proxy: {http: "http://proxy.example:1\nx: y", noProxy: a}`,
-		`proxy: {https: "http://proxy.example:1", noProxy: " , "}`,
-		`cluster: {proxy: {http: "http://a b:1", noProxy: a}}`,
-		"cluster: {no_proxy: x}",
-		"{carry: Literal, proxy: {http: 'http://proxy.example:1', noProxy: '" + long[:90000] + "'}}",
-		"{carry: Literal, proxy: {http: 'http://proxy.example:1', noProxy: '" + long + "'}}",
-		"carry: Both",
-		`{carry: Relay, proxy: {http: "http://proxy.example:1", noProxy: a, previous: {http: "proxy.example:1"}}}`,
-		`{carry: Relay, source: {existing: true}, proxy: {https: "http://proxy.example:1"}}`,
-		"{carry: Literal, source: {existing: true}}",
-		"{source: {existing: true}, managementCluster: {enabled: true, endpointRanges: [10.0.0.0/8]}}",
-		"relay: {clusterIP: fairlead-relay}",
-		"{carry: Relay, proxy: {http: 'http://proxy.example:1', noProxy: '" + long[:90000] + "'}}",
-		"tunnels: {families: {frpc: {through: null}}}",
-		`{carry: Literal, managementCluster: {enabled: true}, proxy: {http: "http://proxy.example:1", noProxy: a}}`,
-		"tunnels: {families: {frpc: {through: Elsewhere}}}",
-		"tunnels: {families: {x: {labels: {a: [b]}, containers: [], through: Environment}}}",
-		"tunnels: {families: {x: {labels: {}, containers: [], through: Relay}}}",
-		"tunnels: {families: {frpc: {labels: {app: []}}}}",
-		"tunnels: {families: {frpc: {arguments: [[--x]]}}}",
-		"tunnels: {relay: {resources: {claims: [{name: x}]}}}",
-		"tunnels: {relay: {resources: {limits: {cpu: [1]}}}}",
-		"tunnels: {families: {frpc: {label: {a: [b]}}}}",
-		"tunnel: {}",
-		"optin: true",
-		"failure-policy: Ignore",
-		"xeclude: {names: []}",
-		"replicater: {}",
-		"ndoe: {}",
-		"Proxy: {}",
-		"porxy: {}",
-		"fairlead-policies: {carry: Literal}",
-		"proxies: []",
-		"noProxy: a",
-		"no-proxy: a",
-		"httpProxy: a",
-		"httpsProxy: a",
-		"cluster: {httpProxy: a}",
-		"cluster: {https: a}",
-		"tunnels: {families: {x: {labels: {app: [x]}, containers: [x], through: Relay, throughTLS: null}}}",
-		"tunnels: {families: {x: null}}",
-		"exclude: {namespaces: [A]}",
-		"exclude: {names: ['']}",
-		"exclude: {sources: ['']}",
-		"exclude: {defaults: {names: ['']}}",
-		"exclude: {labels: [app]}",
-		"tunnels: {namespaces: [a_b]}",
-		"tunnels: {families: {A: {labels: {a: [b]}, containers: [], through: Relay}}}",
-		"tunnels: {families: {frpc: {reads: [ALL_PROXY]}}}",
-		"tunnels: {families: {frpc: {targets: [hub.example]}}}",
-		"tunnels: {families: {frpc: {containers: ['']}}}",
-		"tunnels: {relay: {image: {digest: latest}}}",
-		"managementCluster: {endpointRanges: ['a,b']}",
-		"managementCluster: {tunnelNamespaces: ['a b']}",
-	} {
-		_, refusal := policies.Render(t.Context(), []byte(content))
-		if refusal == nil {
-			t.Errorf("the chart takes %.200s", content)
-			continue
-		}
-		fairlead, err := build()
-		controlplanetest.Require(t, err)
-		out, err := exec.CommandContext(t.Context(), fairlead, "mutate", "-o", "policies", "--policy-values", write(t, "values.yaml", content)).CombinedOutput()
-		if err == nil || !strings.HasPrefix(string(out), "fairlead: ") {
-			t.Errorf("the command takes %.200s: %v: %.200s", content, err, out)
-		}
-		if said := ofTemplate.FindStringSubmatch(refusal.Error()); said != nil && !strings.Contains(string(out), said[1]) {
-			t.Errorf("the chart says: %s\nthe command: %s", said[1], out)
-		}
-	}
 }
