@@ -136,10 +136,9 @@ func (c *cluster) namespace(t *testing.T, url string) string {
 }
 
 // setSecret is the replicator, which brings the six variables.
-func (c *cluster) setSecret(t *testing.T, namespace, url string, lists ...string) {
+func (c *cluster) setSecret(t *testing.T, namespace, url string) {
 	t.Helper()
-	list := []byte(cmp.Or(append(lists, noProxy)...))
-	data := map[string][]byte{"NO_PROXY": list, "no_proxy": list}
+	data := map[string][]byte{"NO_PROXY": []byte(noProxy), "no_proxy": []byte(noProxy)}
 	for _, key := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
 		data[key] = []byte(url)
 	}

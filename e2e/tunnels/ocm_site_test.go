@@ -15,8 +15,6 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/helm"
@@ -29,15 +27,14 @@ import (
 // ocmSite has the managed cluster in corp, and the hub in internet: a real API server, proxy server and user server.
 type ocmSite struct {
 	*site
-	users func(context.Context) (net.Conn, error) // to where the user server listens
 }
 
 const userServer = "cluster-proxy-addon-user." + hubNamespace + ".svc"
 
-// ocmSite is without the hub's servers. squid may know more names.
-func (c *cluster) ocmSite(t *testing.T, namespace string, options machine.SquidOptions) *ocmSite {
+// ocmSite is without the hub's servers.
+func (c *cluster) ocmSite(t *testing.T, namespace string) *ocmSite {
 	t.Helper()
-	s := &ocmSite{site: c.site(t, "open-cluster-management-"+namespace, options, 8091, 8090, 6443)}
+	s := &ocmSite{site: c.site(t, "open-cluster-management-"+namespace, 8091, 8090, 6443)}
 	// The image of v0.10.0 has the agent and server of apiserver-network-proxy 0.30.2 (its cmd/Dockerfile); 0.31.4 is the
 	// nearest here, with the same dialer.
 	for command, tool := range map[string]tools.Tool{
@@ -45,39 +42,28 @@ func (c *cluster) ocmSite(t *testing.T, namespace string, options machine.SquidO
 	} {
 		s.node.Programs[command] = build(t, tool)
 	}
-	s.name(t, machine.ServiceAddress, "kubernetes.default.svc")
-	s.serveAPI(t)
-	s.bridge(t, machine.Internet, machine.HubAddress+":6443", c.hub)
-	s.users = s.userServerAt(machine.Internet, machine.HubAddress)
-	s.ask = s.reach
-	return s
-}
-
-func (s *ocmSite) userServerAt(where machine.Namespace, address string) func(context.Context) (net.Conn, error) {
-	return func(ctx context.Context) (net.Conn, error) { return s.network.Dial(ctx, where, address+":9092") }
-}
-
-// name is one more that corp knows.
-func (s *ocmSite) name(t *testing.T, address, name string) {
-	t.Helper()
 	hosts, err := os.OpenFile(s.network.Path("/etc/hosts"), os.O_APPEND|os.O_WRONLY, 0)
 	controlplanetest.Require(t, err)
-	_, err = fmt.Fprintln(hosts, address, name)
+	_, err = fmt.Fprintln(hosts, machine.ServiceAddress, "kubernetes.default.svc")
 	controlplanetest.Require(t, errors.Join(err, hosts.Close()))
+	s.serveAPI(t)
+	s.bridge(t, machine.Internet, machine.HubAddress+":6443", c.hub)
+	s.ask = s.reach
+	return s
 }
 
 // startHub runs both servers.
 func (s *ocmSite) startHub(t *testing.T) {
 	t.Helper()
-	s.startProxyServer(t, machine.Internet)
+	s.startProxyServer(t)
 	s.startUserServer(t)
 }
 
 // startProxyServer runs the hub's proxy server with the arguments of pkg/proxyserver/controllers/manifests.go.
-func (s *ocmSite) startProxyServer(t *testing.T, where machine.Namespace) {
+func (s *ocmSite) startProxyServer(t *testing.T) {
 	t.Helper()
-	ca, certificate, key := s.issue(t, machine.HubName, entrypoint, entrypoint+".svc", "localhost")
-	s.start(t, where, "", process.Spec{Name: "proxy-server", Path: build(t, tools.ANPServer031), Args: []string{
+	ca, certificate, key := s.issue(t, machine.HubName, "localhost")
+	s.start(t, machine.Internet, "", process.Spec{Name: "proxy-server", Path: build(t, tools.ANPServer031), Args: []string{
 		"--server-count=1", "--proxy-strategies=destHost",
 		"--server-ca-cert=" + ca, "--server-cert=" + certificate, "--server-key=" + key,
 		"--cluster-ca-cert=" + ca, "--cluster-cert=" + certificate, "--cluster-key=" + key,
@@ -104,7 +90,10 @@ func (s *ocmSite) startUserServer(t *testing.T) {
 
 // get asks the user server, as somebody on the hub. What the answer is, if it is not 200, is the error.
 func (s *ocmSite) get(ctx context.Context, path string, headers ...string) (string, error) {
-	status, body, err := get(ctx, s.users, &tls.Config{RootCAs: s.authority.Pool()}, "https://"+userServer+":9092/"+managed+path, headers...)
+	dial := func(ctx context.Context) (net.Conn, error) {
+		return s.network.Dial(ctx, machine.Internet, machine.HubAddress+":9092")
+	}
+	status, body, err := get(ctx, dial, &tls.Config{RootCAs: s.authority.Pool()}, "https://"+userServer+":9092/"+managed+path, headers...)
 	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("%d: %s", status, body)
 	}
@@ -129,29 +118,6 @@ func (s *ocmSite) checkHubUser(t *testing.T) error {
 		err = fmt.Errorf("the answer is %s", body)
 	}
 	return err
-}
-
-// checkGRPC: who speaks gRPC with the proxy server, without a user server, gets to what the agent reaches.
-func (s *ocmSite) checkGRPC(t *testing.T) {
-	t.Helper()
-	serve(t, s.listen(t, machine.Corp, "127.0.0.1:8081"), service) // the agent's pod has an alias for it
-	ca, certificate, key := s.issue(t, "konnectivity-client")
-	nonce := rand.Text()
-	p := s.start(t, machine.Internet, "", process.Spec{Name: "test-client", Path: build(t, tools.ANPTestClient034), Args: []string{
-		"--mode=grpc", "--proxy-host=localhost", "--proxy-port=8090",
-		"--ca-cert=" + ca, "--client-cert=" + certificate, "--client-key=" + key,
-		"--request-host=" + serviceProxyHost(managed), "--request-port=8081", "--request-path=" + nonce, "--v=4",
-	}})
-	awaitLog(t, []*process.Process{p}, answer(service, "/"+nonce))
-}
-
-// standInForServiceProxy answers in the place of the container.
-func (s *ocmSite) standInForServiceProxy(t *testing.T) {
-	t.Helper()
-	_, certificate, key := s.issue(t, serviceProxyHost(managed))
-	pair, err := tls.LoadX509KeyPair(certificate, key)
-	controlplanetest.Require(t, err)
-	serve(t, tls.NewListener(s.listen(t, machine.Corp, "127.0.0.1:7443"), &tls.Config{Certificates: []tls.Certificate{pair}}), service)
 }
 
 // The managed cluster. A name that is a number in YAML is a name all the same.
@@ -232,7 +198,7 @@ func serviceProxyHost(cluster string) string {
 
 // chartValues are what the addon manager gives its chart (pkg/proxyagent/agent: agent.go, GetClusterProxyValueFunc;
 // additional_values.go), with an entrypoint of type Hostname.
-func (s *ocmSite) chartValues(t *testing.T, entrypoint string) map[string]any {
+func (s *ocmSite) chartValues(t *testing.T) map[string]any {
 	t.Helper()
 	certificate, key, err := s.authority.Issue(serviceProxyHost(managed))
 	controlplanetest.Require(t, err)
@@ -240,7 +206,7 @@ func (s *ocmSite) chartValues(t *testing.T, entrypoint string) map[string]any {
 		"clusterName": managed, "includeNamespaceCreation": true,
 		"registry": "quay.io/open-cluster-management", "image": "cluster-proxy", "tag": "v0.10.0",
 		"proxyAgentImage":   "quay.io/open-cluster-management/cluster-proxy:v0.10.0",
-		"serviceEntryPoint": entrypoint, "serviceEntryPointPort": 8091, "serviceDomain": "svc.cluster.local",
+		"serviceEntryPoint": machine.HubName, "serviceEntryPointPort": 8091, "serviceDomain": "svc.cluster.local",
 		"serviceProxyHost": serviceProxyHost(managed), "agentIdentifiers": "host=" + serviceProxyHost(managed),
 		"addonAgentArgs": []string{
 			"--hub-kubeconfig=/etc/kubeconfig/kubeconfig", "--cluster-name=" + managed, "--proxy-server-namespace=" + hubNamespace,
@@ -254,13 +220,13 @@ func (s *ocmSite) chartValues(t *testing.T, entrypoint string) map[string]any {
 
 // agent installs the addon's chart in the site's namespace, with what the hub and the registration agent add to it, and
 // returns the pod that the Deployment asks for. More values, each over the one before, are the hub's.
-func (s *ocmSite) agent(t *testing.T, entrypoint string, more ...any) []byte {
+func (s *ocmSite) agent(t *testing.T, more ...any) []byte {
 	t.Helper()
 	dir, err := tools.ModuleDir(t.Context(), tools.ClusterProxy.Module, "open-cluster-management.io/cluster-proxy")
 	controlplanetest.Require(t, err)
 	chart := filepath.Join(dir, "pkg/proxyagent/agent/manifests/charts/addon-agent")
 	manifest, err := helm.Template(t.Context(), helm.Release{
-		Chart: chart, Name: "cluster-proxy", Namespace: s.namespace, Values: append([]any{s.chartValues(t, entrypoint)}, more...),
+		Chart: chart, Name: "cluster-proxy", Namespace: s.namespace, Values: append([]any{s.chartValues(t)}, more...),
 	})
 	controlplanetest.Require(t, err)
 	s.secrets(t, manifest)
@@ -286,29 +252,4 @@ func (s *ocmSite) secrets(t *testing.T, manifest []byte) {
 	s.put(t, s.namespace, "cluster-proxy-hub-kubeconfig", map[string][]byte{"kubeconfig": kubeconfig})
 	s.putConfig(t, s.namespace, "kube-root-ca.crt", map[string]string{"ca.crt": string(s.cp.Admin().CAData)})
 	s.setSecret(t, s.namespace, plainURL(credential))
-}
-
-// userServerPod is that of the hub's chart, with what it mounts.
-func (s *ocmSite) userServerPod(t *testing.T) *corev1.Pod {
-	t.Helper()
-	dir, err := tools.ModuleDir(t.Context(), tools.ClusterProxy.Module, "open-cluster-management.io/cluster-proxy")
-	controlplanetest.Require(t, err)
-	manifest, err := helm.Template(t.Context(), helm.Release{
-		Chart: filepath.Join(dir, "charts", "cluster-proxy"), Name: "cluster-proxy", Namespace: hubNamespace,
-		Values: []any{map[string]any{"enableServiceProxy": true, "userServer": map[string]any{"enabled": true}}},
-	})
-	controlplanetest.Require(t, err)
-	account := "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: cluster-proxy, namespace: " + hubNamespace + "}\n"
-	controlplanetest.Require(t, policies.Serve(t.Context(), s.cp, hubNamespace))
-	controlplanetest.Require(t, s.cp.Apply(t.Context(), []byte(account)))
-	s.putConfig(t, hubNamespace, "kube-root-ca.crt", map[string]string{"ca.crt": string(s.cp.Admin().CAData)})
-	for name, host := range map[string]string{"cluster-proxy-user-serving-cert": userServer, "proxy-client": "proxy-client"} {
-		certificate, key, err := s.authority.Issue(host)
-		controlplanetest.Require(t, err)
-		s.put(t, hubNamespace, name, map[string][]byte{"tls.crt": certificate, "tls.key": key})
-	}
-	s.put(t, hubNamespace, "proxy-server-ca", map[string][]byte{"ca.crt": s.authority.PEM()})
-	pod := podOf(t, manifest, "cluster-proxy-addon-user")
-	pod.Labels["policies.kyverno.io/inject-proxy-env"] = "include" // as all pods are where the chart's optIn is false
-	return pod
 }

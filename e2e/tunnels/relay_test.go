@@ -3,18 +3,15 @@ package tunnels_test
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/net/dns/dnsmessage"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -63,7 +60,7 @@ func chiselRelayed(t *testing.T) []byte {
 
 func (c *cluster) chiselSite(t *testing.T, url string) *site {
 	t.Helper()
-	s := c.site(t, c.namespace(t, url), machine.SquidOptions{}, 443)
+	s := c.site(t, c.namespace(t, url), 443)
 	program := build(t, tools.Chisel)
 	s.node.Programs["/chisel"] = program
 	_, crt, key := s.issue(t, machine.HubName)
@@ -160,7 +157,7 @@ func (s *site) checkEnd(t *testing.T) {
 // stay within the memory that the policy gives the relay.
 func relayFull(t *testing.T, c *cluster) {
 	const limit = 256
-	s := c.site(t, c.namespace(t, secureURL(credential)), machine.SquidOptions{}, 443)
+	s := c.site(t, c.namespace(t, secureURL(credential)), 443)
 	machinetest.Accept(t, s.listen(t, machine.Internet, machine.HubAddress+":443"), func(conn net.Conn) { _, _ = io.Copy(conn, conn) })
 	public, err := os.ReadFile("/etc/ssl/certs/ca-certificates.crt")
 	controlplanetest.Require(t, err)
@@ -186,10 +183,10 @@ func relayFull(t *testing.T, c *cluster) {
 	if said, _ := io.ReadAll(s.agentConn(t)); len(said) > 0 || s.count(t, "msg=refused") != 1 {
 		t.Errorf("tunnel %d: %q; %v", limit+1, said, last(s.relay))
 	}
-	had, may := peak(t, program(t, s.relay)), pod.Spec.InitContainers[0].Resources.Limits.Memory().Value()
-	t.Logf("the relay with %d tunnels over TLS had %d KiB", limit, had>>10)
-	if had > may {
-		t.Errorf("%d bytes, of %d", had, may)
+	had, err := process.MemoryOf(program(t, s.relay))
+	controlplanetest.Require(t, err)
+	if may := int(pod.Spec.InitContainers[0].Resources.Limits.Memory().Value() >> 10); had.Peak > may {
+		t.Errorf("the relay with %d tunnels over TLS had %d KiB, of %d", limit, had.Peak, may)
 	}
 	for _, conn := range conns {
 		_ = conn.Close()
@@ -220,71 +217,5 @@ func echo(conn net.Conn) error {
 	if err = errors.Join(err, <-written); err == nil && !bytes.Equal(said, heard) {
 		err = errors.New("what comes back is something else")
 	}
-	return err
-}
-
-// peak is how much memory a process had at most, in bytes.
-func peak(t *testing.T, pid int) int64 {
-	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	controlplanetest.Require(t, err)
-	_, rest, _ := strings.Cut(string(status), "VmHWM:")
-	var kibibytes int64
-	_, err = fmt.Sscan(rest, &kibibytes)
-	controlplanetest.Require(t, err)
-	return kibibytes << 10
-}
-
-// nameServer is in corp, and answers by TCP.
-const nameServer = "127.0.0.53"
-
-// relayFiles are those of the relay's image (e2e/image looks that it has the first), and what the kubelet writes.
-var relayFiles = map[string]string{
-	"/etc/nsswitch.conf": "hosts: dns\n",
-	"/etc/resolv.conf":   "nameserver " + nameServer + "\noptions use-vc\n",
-}
-
-// reachable has corp reach the hub at the address of the service in the cluster, for which DNS has the hub's name.
-func (s *site) reachable(t *testing.T, port string) {
-	t.Helper()
-	machine.Forward(t.Context(), s.listen(t, machine.Cluster, net.JoinHostPort(machine.ServiceAddress, port)), func(ctx context.Context) (net.Conn, error) {
-		return s.network.Dial(ctx, machine.Internet, net.JoinHostPort(machine.HubAddress, port))
-	})
-	machinetest.Accept(t, s.listen(t, machine.Corp, nameServer+":53"), func(conn net.Conn) {
-		for answerName(conn) == nil { // until somebody hangs up
-		}
-	})
-}
-
-// answerName knows the hub's name alone.
-func answerName(conn net.Conn) error {
-	var length [2]byte
-	if _, err := io.ReadFull(conn, length[:]); err != nil {
-		return err
-	}
-	question := make([]byte, binary.BigEndian.Uint16(length[:]))
-	if _, err := io.ReadFull(conn, question); err != nil {
-		return err
-	}
-	var message dnsmessage.Message
-	if err := message.Unpack(question); err != nil {
-		return err
-	}
-	asked := message.Questions[0]
-	message.Response, message.Additionals = true, nil
-	switch {
-	case asked.Name.String() != machine.HubName+".":
-		message.RCode = dnsmessage.RCodeNameError
-	case asked.Type == dnsmessage.TypeA:
-		message.Answers = []dnsmessage.Resource{{
-			Header: dnsmessage.ResourceHeader{Name: asked.Name, Type: asked.Type, Class: asked.Class},
-			Body:   &dnsmessage.AResource{A: netip.MustParseAddr(machine.ServiceAddress).As4()},
-		}}
-	}
-	answer, err := message.Pack()
-	if err != nil {
-		return err
-	}
-	_, err = conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...))
 	return err
 }

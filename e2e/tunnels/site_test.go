@@ -44,21 +44,20 @@ type site struct {
 	folder    string // of the hub's certificates
 	running   []*process.Process
 	relay     *process.Process
-	noProxy   string // of the Secret, if it is another
 	// ask has the hub ask the spoke for something that nobody has asked for before.
 	ask func(context.Context) error
 }
 
 // site starts squid, which lets agents go to these ports of the hub. The first is that of the tunnel.
-func (c *cluster) site(t *testing.T, namespace string, options machine.SquidOptions, ports ...int) *site {
+func (c *cluster) site(t *testing.T, namespace string, ports ...int) *site {
 	t.Helper()
 	network := machinetest.Network(t)
 	s := &site{cluster: c, namespace: namespace, network: network, folder: t.TempDir()}
 	s.target = net.JoinHostPort(machine.HubName, strconv.Itoa(ports[0]))
-	options.User, options.Password = user, password
-	options.Ports, options.ReadTimeout, options.TLS = ports, patience, c.authority
 	var err error
-	s.squid, err = network.StartSquid(t.Context(), options)
+	s.squid, err = network.StartSquid(t.Context(), machine.SquidOptions{
+		User: user, Password: password, Ports: ports, ReadTimeout: patience, TLS: c.authority,
+	})
 	controlplanetest.Require(t, err)
 	s.node = &node.Node{Network: network, Clients: c.clients, Programs: map[string]string{}}
 	serve(t, s.listen(t, machine.Cluster, service), service)
@@ -156,7 +155,6 @@ func (s *site) startRelay(t *testing.T, pod *corev1.Pod) {
 	program, err := tools.Program(t.Context(), "fairlead-relay")
 	controlplanetest.Require(t, err)
 	s.node.Programs[beside.Image] = program
-	s.node.Files = map[string]map[string]string{beside.Image: relayFiles}
 	s.relay = s.runContainer(t, pod, beside.Name)
 	s.awaitProbe(t, beside.StartupProbe.HTTPGet, http.StatusOK, "")
 }
@@ -203,7 +201,7 @@ func (s *site) awaitReadiness(t *testing.T, pod *corev1.Pod, status int, text st
 // change has the Secret be another, and its volume.
 func (s *site) change(t *testing.T, pod *corev1.Pod, url string) {
 	t.Helper()
-	s.setSecret(t, s.namespace, url, s.noProxy)
+	s.setSecret(t, s.namespace, url)
 	controlplanetest.Require(t, s.node.Refresh(t.Context(), pod))
 }
 
@@ -308,19 +306,9 @@ func expect(want, got string, err error) error {
 func get(ctx context.Context, dial func(context.Context) (net.Conn, error), secure *tls.Config, url string, headers ...string) (status int, body string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	response, err := open(ctx, dial, secure, url, headers...)
-	if err != nil {
-		return 0, "", err
-	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(response.Body)
-	return response.StatusCode, string(content), err
-}
-
-func open(ctx context.Context, dial func(context.Context) (net.Conn, error), secure *tls.Config, url string, headers ...string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return nil, err
+		return 0, "", err
 	}
 	for i := 0; i < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
@@ -329,7 +317,13 @@ func open(ctx context.Context, dial func(context.Context) (net.Conn, error), sec
 		DisableKeepAlives: true, TLSClientConfig: secure,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
 	}
-	return transport.RoundTrip(request)
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(content), err
 }
 
 // connect asks the hub's server of an apiserver-network-proxy for a connection with an address of the spoke.

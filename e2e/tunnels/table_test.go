@@ -31,7 +31,6 @@ type stage string
 const (
 	plain  stage = "TestAgentsLeaveByAProxy"
 	secure stage = "TestAgentsLeaveByAProxyThatSpeaksTLS"
-	behind stage = "TestAnAPIServerReachesItsClusterThroughATunnelThatLeavesByAProxy"
 )
 
 // row is an agent of a version that is told in one way.
@@ -43,14 +42,12 @@ type row struct {
 	on             stage
 	run            func(*testing.T, *cluster, engine)
 	short          bool   // make test runs it, by Kyverno
-	kyverno        string // what is seen of the pod as Kyverno makes it
-	mutate         string // and as fairlead mutate prints it
+	kyverno        bool   // the pod as Kyverno makes it is run
+	mutate         bool   // and as fairlead mutate prints it
 	notRun         string // why nobody runs it
 }
 
 const (
-	passes     = "passes"
-	passesTLS  = "passes with an `https://` proxy"
 	six        = "six variables"
 	onOCM      = six + " on proxy-agent, addon-agent and service-proxy"
 	keepalive  = "`--keepalive-time=30s`"
@@ -66,82 +63,69 @@ const (
 var table = []row{
 	{
 		agent: anp, version: tools.ANPAgent01.Version, way: environment, set: six + "; " + keepalive, cannot: byGRPC,
-		on: plain, run: konnectivity01.environment, kyverno: passes, mutate: passes,
+		on: plain, run: konnectivity01.environment, kyverno: true, mutate: true,
 	},
 	{
 		agent: anp, version: tools.ANPAgent031.Version, way: environment, set: six + "; " + keepalive, cannot: byGRPC,
-		on: plain, run: konnectivity031.environment, kyverno: passes, mutate: passes,
+		on: plain, run: konnectivity031.environment, kyverno: true, mutate: true,
 	},
 	{
 		agent: anp, version: tools.ANPAgent034.Version, way: environment, set: six + "; " + keepalive, cannot: byGRPC + " (it goes to 443)",
-		on: plain, run: konnectivity034.environment, short: true, kyverno: passes, mutate: passes,
+		on: plain, run: konnectivity034.environment, short: true, kyverno: true, mutate: true,
 	},
 	{
 		agent: anp, version: tools.ANPAgent034.Version, way: sidecar, set: six + noSecret + "; " + keepalive,
-		on: secure, run: konnectivity034.sidecar, kyverno: passes, mutate: passes,
+		on: secure, run: konnectivity034.sidecar, kyverno: true, mutate: true,
 	},
 	{
 		agent: anp, version: tools.ANPAgent034.Version, way: target, set: "`https://` proxies; " + keepalive,
-		on: secure, run: konnectivity034.relay, kyverno: passes, mutate: passes,
-	},
-	{
-		agent: "Gardener konnectivity (GEP-11)", version: tools.ANPAgent034.Version, way: environment, set: "as the apiserver-network-proxy agent",
-		cannot: "the proposal was dropped, see Gardener vpn-shoot; a policy, where its webhook is behind the tunnel",
-		on:     behind, run: gardener, kyverno: passes, mutate: passes,
+		on: secure, run: konnectivity034.relay, kyverno: true, mutate: true,
 	},
 	{
 		agent: "chisel", version: tools.Chisel.Version, way: sidecar, set: "`--proxy`" + noSecret, cannot: unread,
-		on: secure, run: chiselSidecar, kyverno: passes, mutate: passes,
+		on: secure, run: chiselSidecar, kyverno: true, mutate: true,
 	},
 	{
 		agent: "chisel", version: tools.Chisel.Version, way: target, set: "`fairlead.io/relay-targets`; `https://` proxies", cannot: unread,
-		on: secure, run: chiselRelay, kyverno: passes, mutate: passes,
+		on: secure, run: chiselRelay, kyverno: true, mutate: true,
 	},
 	{
 		agent: "frpc", version: tools.FRPC044.Version, way: environment, set: "`http_proxy`",
 		cannot: "NO_PROXY is not read; `https://` proxies; kcp; websocket through a proxy",
-		on:     plain, run: frp044.environment, kyverno: passes, mutate: passes,
-	},
-	{
-		agent: "frpc", version: tools.FRPC044.Version, way: sidecar, set: "`http_proxy`" + noSecret, cannot: udp,
-		on: plain, run: frp044.through(sidecar), kyverno: passes, mutate: passesTLS,
-	},
-	{
-		agent: "frpc", version: tools.FRPC044.Version, way: target, set: "the sidecar fairlead-relay, a host alias", cannot: udp,
-		on: plain, run: frp044.through(target), kyverno: passes, mutate: passesTLS,
+		on:     plain, run: frp044.environment, kyverno: true, mutate: true,
 	},
 	{
 		agent: "frpc", version: tools.FRPC061.Version, way: environment, set: "`http_proxy`",
 		cannot: "NO_PROXY is not read; `https://` proxies; kcp; quic",
-		on:     plain, run: frp061.environment, short: true, kyverno: passes, mutate: passes,
+		on:     plain, run: frp061.environment, short: true, kyverno: true, mutate: true,
 	},
 	{
 		agent: "frpc", version: tools.FRPC061.Version, way: sidecar, set: "`http_proxy`" + noSecret, cannot: udp,
-		on: plain, run: frp061.through(sidecar), kyverno: passes, mutate: passesTLS,
+		on: plain, run: frp061.through(sidecar), kyverno: true, mutate: true,
 	},
 	{
 		agent: "frpc", version: tools.FRPC061.Version, way: target, set: "the sidecar fairlead-relay, a host alias", cannot: udp,
-		on: plain, run: frp061.through(target), kyverno: passes, mutate: passesTLS,
+		on: plain, run: frp061.through(target), kyverno: true, mutate: true,
 	},
 	{
 		agent: "frpc", version: tools.FRPC070.Version, way: environment, set: "`http_proxy`; SSL_CERT_FILE for an `https://` proxy",
-		on: plain, run: frp070, mutate: passesTLS,
+		on: plain, run: frp070, mutate: true,
 	},
 	{
 		agent: proxyAgent, version: "v0.10.0", way: environment,
 		set:    onOCM + "; " + keepalive + " on proxy-agent. proxy-agent is apiserver-network-proxy 0.31.4, its image has 0.30.2",
 		cannot: "`https://` proxies; addon-agent and service-proxy by AddOnDeploymentConfig alone, which does not reach them",
-		on:     plain, run: ocmEnvironment, short: true, kyverno: passes, mutate: passes,
+		on:     plain, run: ocmEnvironment, short: true, kyverno: true, mutate: true,
 	},
 	{
 		agent: proxyAgent, version: "v0.10.0", way: sidecar, set: onOCM + noSecret + "; " + keepalive + " on proxy-agent",
-		on: plain, run: ocmSidecar, mutate: passes,
+		notRun: "its settings are rows of the policy's tests, and its proxy-agent is the apiserver-network-proxy agent",
 	},
 	{
 		agent: proxyAgent + ", user-server on the hub", version: "v0.10.0", way: environment,
 		set:    six + " by inject-proxy-env, the proxy server's namespace in NO_PROXY",
 		cannot: "`proxy-entrypoint.<namespace>` with `.svc` alone in NO_PROXY",
-		on:     plain, run: ocmHub, kyverno: "stays direct",
+		notRun: "the list is tested with the chart, its gRPC with the apiserver-network-proxy",
 	},
 	{
 		agent: "stolostron cluster-proxy-addon", version: "0.1.6-patch-03", way: environment, set: six + "; `https://` proxies too",
