@@ -9,17 +9,6 @@ import (
 
 const exclusionPolicy = "require-exclusion-authorization"
 
-// Values of a release of before have no authorization.
-func TestNobodyNeedsARightToExcludeUnlessItIsOn(t *testing.T) {
-	for name, authorization := range map[string]any{"by default": values{}, "as before": nil, "off": values{"enabled": false, "action": "Warn"}} {
-		for object := range render(t, values{"exclude": values{"authorization": authorization}}) {
-			if strings.HasSuffix(object, exclusionPolicy) || strings.HasSuffix(object, "/fairlead-exclude") {
-				t.Errorf("%s: %s", name, object)
-			}
-		}
-	}
-}
-
 func TestTheRightToExcludeIsBoundToNobody(t *testing.T) {
 	for action, want := range map[string][]any{"Deny": {"Deny"}, "Warn": {"Warn", "Audit"}} {
 		objects := render(t, values{"exclude": values{"authorization": values{"enabled": true, "action": action}}})

@@ -81,35 +81,6 @@ func unlabelled(object *unstructured.Unstructured) map[string]any {
 	return object.Object
 }
 
-func TestWithoutRolloutThereIsNoPermissionToRollOut(t *testing.T) {
-	objects := template(t, "fairlead", values{"proxy": proxy(url, url, "a")})
-	for name := range manifests(t, "rollout") {
-		if objects[name] != nil {
-			t.Error(name)
-		}
-	}
-}
-
-func TestWithoutObserveNothingMayReadAKubeconfig(t *testing.T) {
-	objects := template(t, "fairlead", values{"proxy": proxy(url, url, "a"), "observe": values{"machines": true}})
-	for name := range objects {
-		if strings.Contains(name, "observe") {
-			t.Error(name)
-		}
-	}
-	objects = template(t, "fairlead", values{"proxy": proxy(url, url, "a"), "observe": values{"enabled": true}})
-	for name := range manifests(t, "observe") {
-		if objects[name] == nil {
-			t.Errorf("no %s", name)
-		}
-	}
-	for name := range manifests(t, "observe-machines") {
-		if objects[name] != nil {
-			t.Error(name)
-		}
-	}
-}
-
 // Where it observes some namespaces, it may read kubeconfigs there alone.
 func TestObserveHasItsRightsInTheNamespacesThatAreNamed(t *testing.T) {
 	named := values{"enabled": true, "machines": true, "namespaces": []any{"org-acme", "org-other"}}
@@ -129,45 +100,6 @@ func TestObserveHasItsRightsInTheNamespacesThatAreNamed(t *testing.T) {
 	}
 	if args := fmt.Sprint(objects["Deployment/fairlead-observe"].Object); !strings.Contains(args, "--cluster-namespaces=org-acme,org-other") {
 		t.Error(args)
-	}
-}
-
-func TestWithoutDeliverThereIsNothingOfIt(t *testing.T) {
-	for name := range template(t, "fairlead", values{"proxy": proxy(url, url, "a"), "deliver": values{"renew": "5m"}}) {
-		if strings.Contains(name, "deliver") {
-			t.Error(name)
-		}
-	}
-	args := fmt.Sprint(template(t, "fairlead", values{"proxy": proxy(url, url, "a"), "deliver": values{"enabled": true, "renew": "5m"}})["Deployment/fairlead-deliver"])
-	for _, want := range []string{"--renew=5m", "--workload-namespace=fairlead-system", "--namespace=other"} {
-		if !strings.Contains(args, want) {
-			t.Errorf("no %s", want)
-		}
-	}
-}
-
-// Only with the preflight does the operator have somebody try a password.
-func TestWithoutPreflightThereIsNothingOfIt(t *testing.T) {
-	args := func(objects rendered) string {
-		containers, _, _ := unstructured.NestedSlice(objects["Deployment/fairlead-operator"].Object, "spec", "template", "spec", "containers")
-		return fmt.Sprint(containers)
-	}
-	without := template(t, "fairlead", values{"proxy": proxy(url, url, "a")})
-	for name := range without {
-		if strings.Contains(name, "preflight") {
-			t.Error(name)
-		}
-	}
-	if strings.Contains(args(without), "--preflight") {
-		t.Error("the operator has it")
-	}
-	with := template(t, "fairlead", values{"proxy": proxy(url, url, "a"), "preflight": values{"enabled": true, "proxyPorts": []any{3129}}})
-	pod := with["Deployment/fairlead-preflight"]
-	if labels, _, _ := unstructured.NestedStringMap(pod.Object, "spec", "template", "metadata", "labels"); labels["policies.kyverno.io/inject-proxy-env"] != "exclude" {
-		t.Errorf("its pod gets a proxy: %v", labels)
-	}
-	if !strings.Contains(args(with), "--preflight") || !strings.Contains(fmt.Sprint(with["NetworkPolicy/fairlead-preflight"]), "3129") {
-		t.Errorf("%v", with["NetworkPolicy/fairlead-preflight"])
 	}
 }
 
@@ -246,12 +178,5 @@ func TestThePasswordIsInTheSecretAlone(t *testing.T) {
 		if strings.Contains(string(out), s3cret) {
 			t.Errorf("%s shows the password", chart)
 		}
-	}
-}
-
-func TestWithoutLeaderElectionThereIsNeverMoreThanOne(t *testing.T) {
-	deployment := template(t, "fairlead", values{"proxy": proxy(url, url, "a"), "replicas": 1, "leaderElection": values{"enabled": false}}).deployment(t)
-	if deployment.Spec.Strategy.Type != "Recreate" || !strings.Contains(strings.Join(deployment.Spec.Template.Spec.Containers[0].Args, " "), "--leader-elect=false") {
-		t.Errorf("%v, %v", deployment.Spec.Strategy, deployment.Spec.Template.Spec.Containers[0].Args)
 	}
 }

@@ -1,6 +1,7 @@
 package charts_test
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +38,10 @@ func TestLeaderElectionIsSwitchedOffAndOn(t *testing.T) {
 		}
 		if string(found.Spec.Strategy.Type) != step.want {
 			t.Errorf("the strategy is %s, not %s", found.Spec.Strategy.Type, step.want)
+		}
+		args := strings.Join(found.Spec.Template.Spec.Containers[0].Args, " ")
+		if alone := strings.Contains(args, "--leader-elect=false"); alone != (step.want == "Recreate") {
+			t.Errorf("%s, and the operator's arguments are %s", step.want, args)
 		}
 	}
 }

@@ -228,8 +228,10 @@ func TestWhatTheReleaseSaysHoldsForAll(t *testing.T) {
 	}
 }
 
-// Whoever sets limits for all containers of a namespace must be able to.
-func TestEveryContainerHasResources(t *testing.T) {
+// Whoever sets limits for all containers of a namespace must be able to. OpenShift's restricted-v2 gives each namespace a range of
+// users, and refuses a pod that names another, as any number here would be (openshift/api, SecurityContextConstraints, runAsUser:
+// MustRunAsRange). Elsewhere the image's counts.
+func TestEveryContainerHasResourcesAndNoUser(t *testing.T) {
 	for chart := range both {
 		for _, w := range everything(t, chart, "", nil).workloads(t) {
 			for _, container := range w.containers() {
@@ -237,6 +239,24 @@ func TestEveryContainerHasResources(t *testing.T) {
 					t.Errorf("%s: %s has %v", w.Name, container.Name, container.Resources)
 				}
 			}
+			if w.Name != "fairlead-node" { // which writes files of root's
+				checkNoUser(t, w)
+			}
+		}
+	}
+}
+
+func checkNoUser(t *testing.T, w workload) {
+	t.Helper()
+	of := w.pod().SecurityContext
+	if of == nil || of.RunAsNonRoot == nil || !*of.RunAsNonRoot {
+		t.Errorf("%s: root is not ruled out", w.Name)
+	} else if of.RunAsUser != nil || of.RunAsGroup != nil || of.FSGroup != nil || len(of.SupplementalGroups) > 0 {
+		t.Errorf("%s: the pod names a user or group: %v", w.Name, of)
+	}
+	for _, c := range w.containers() {
+		if c.SecurityContext.RunAsUser != nil || c.SecurityContext.RunAsGroup != nil {
+			t.Errorf("%s: container %s names a user or group", w.Name, c.Name)
 		}
 	}
 }
@@ -277,15 +297,5 @@ func TestWhatHasTheImageOfAnotherHasItsPullSecrets(t *testing.T) {
 	own := values{"node": values{"imagePullSecrets": secret("nodes")}, "probe": values{"imagePullSecrets": secret("probes")}}
 	if diff := cmp.Diff(want, of(template(t, "fairlead-policies", given, own))); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestTheWayOfUpdatesCanBeChosen(t *testing.T) {
-	onDelete := values{"enabled": true, "updateStrategy": values{"type": "OnDelete"}}
-	objects := template(t, "fairlead-policies", values{"proxy": proxy(url, url, "a"), "relay": onDelete, "node": onDelete})
-	for _, name := range []string{"fairlead-relay", "fairlead-node"} {
-		if got := as[appsv1.DaemonSet](t, objects, "DaemonSet/"+name).Spec.UpdateStrategy; got.Type != appsv1.OnDeleteDaemonSetStrategyType || got.RollingUpdate != nil {
-			t.Errorf("%s: %v", name, got)
-		}
 	}
 }

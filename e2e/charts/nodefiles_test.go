@@ -37,38 +37,11 @@ func TestWiredTemplatesNameNoKeyThatTheChartsCorporateProxyDoesNotAskFor(t *test
 	}
 }
 
-func TestWhoWiresTemplatesMustBeThere(t *testing.T) {
-	const (
-		nativeKind  = "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"
-		kyvernoKind = "policies.kyverno.io/v1/MutatingPolicy"
-	)
-	for name, test := range map[string]struct{ engine, served, want string }{
-		"Native":          {"Native", nativeKind, ""},
-		"Kyverno":         {"Kyverno", kyvernoKind, ""},
-		"Kubernetes 1.35": {"Native", kyvernoKind, "nodeFiles.engine is Native"},
-		"no Kyverno":      {"Kyverno", nativeKind, "nodeFiles.engine is Kyverno"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := helm.Run(t.Context(), "template", chartFolder("fairlead"), "--api-versions", "v1/Pod", "--api-versions", test.served,
-				"--set", "corporateProxy.create=false,nodeFiles.enabled=true,nodeFiles.engine="+test.engine)
-			wantRefused(t, err, test.want)
-		})
-	}
-}
-
 func wantRefused(t *testing.T, err error, want string) {
 	t.Helper()
 	if want == "" {
 		controlplanetest.Require(t, err)
 	} else if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("said %v, want %q", err, want)
-	}
-}
-
-func TestWithoutNodeFilesNoTemplateIsLookedAt(t *testing.T) {
-	for name := range template(t, "fairlead", values{"proxy": proxy(url, url, "a")}) {
-		if strings.HasSuffix(name, "-node-files") {
-			t.Error(name)
-		}
 	}
 }

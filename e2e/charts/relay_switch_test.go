@@ -58,7 +58,6 @@ func TestNoPodIsLeftWithoutAWayFromReferencesToTheRelayAndBack(t *testing.T) {
 			s.replicatorEnds(t, replica)
 			s.pod(t, "relayed", throughRelay(shop))
 			s.checkAll(t)
-			s.testHostNetwork(t)
 			s.testRotation(t, engine)
 
 			s.mustHelm(t, "upgrade", policies.Chart(), "--values", file)
@@ -179,18 +178,6 @@ func (s *shopper) replicatorEnds(t *testing.T, replica *replicator.Replicator) {
 		t.Errorf("the replicator's Deployment: %v", err)
 	}
 	controlplanetest.Require(t, replica.Stop())
-}
-
-// testHostNetwork: the name of a Service is nothing to a pod on the network of its node.
-func (s *shopper) testHostNetwork(t *testing.T) {
-	t.Helper()
-	pod := noPod("on-its-node", map[string]string{"policies.kyverno.io/inject-proxy-env": "include", "fairlead.io/tunnel": "environment"})
-	pod.Spec.HostNetwork = true
-	stored, err := s.create(t.Context(), pod)
-	controlplanetest.Require(t, err)
-	if found := variables(stored); len(found) > 0 {
-		t.Errorf("a pod on the network of its node has %v", found)
-	}
 }
 
 // testRotation: a new password is in one Secret, and nothing else changes.

@@ -12,40 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
-// Helm knows what an API server serves when it asks one; these lists are as it would find them.
-func TestAnEngineThatTheAPIServerDoesNotServeIsAnError(t *testing.T) {
-	const (
-		nativeKind  = "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"
-		kyvernoKind = "policies.kyverno.io/v1/MutatingPolicy"
-	)
-	for name, test := range map[string]struct {
-		engine string
-		served []string
-		want   string
-	}{
-		"no API server is asked":            {"Native", nil, ""},
-		"nor for Kyverno":                   {"Kyverno", nil, ""},
-		"Kubernetes 1.36":                   {"Native", []string{"v1/Pod", nativeKind}, ""},
-		"Kubernetes 1.35":                   {"Native", []string{"v1/Pod", kyvernoKind}, "engine is Native"},
-		"Kyverno is there":                  {"Kyverno", []string{"v1/Pod", kyvernoKind}, ""},
-		"Kyverno is not there, or too old":  {"Kyverno", []string{"v1/Pod", nativeKind}, "engine is Kyverno"},
-		"a list that is not an API servers": {"Native", []string{"monitoring.coreos.com/v1"}, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			args := []string{"template", policies.Chart(), "--set", "engine=" + test.engine}
-			for _, kind := range test.served {
-				args = append(args, "--api-versions", kind)
-			}
-			_, err := helm.Run(t.Context(), args...)
-			if test.want == "" {
-				controlplanetest.Require(t, err)
-			} else if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("said %v, want %q", err, test.want)
-			}
-		})
-	}
-}
-
 // What is rendered without a cluster, as by Argo CD or helm-diff, is what an upgrade applies: no look-up, and nothing that only an
 // install may do. Each list is as an API server with Kyverno would give it.
 func TestFairleadPoliciesRendersTheSameForInstallAndUpgrade(t *testing.T) {

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/helm"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
@@ -198,20 +197,6 @@ func TestWhatAPlatformWritesIsTakenAndNotRead(t *testing.T) {
 	}
 }
 
-func TestTheSecretStaysWhenTheReleaseGoes(t *testing.T) {
-	if policy := render(t)["Secret/"+policies.Secret].GetAnnotations()["helm.sh/resource-policy"]; policy != "keep" {
-		t.Errorf("helm.sh/resource-policy is %q", policy)
-	}
-}
-
-func TestLiteralHasNoSecret(t *testing.T) {
-	for name := range render(t, policies.Values(), values{"carry": "Literal"}) {
-		if strings.HasPrefix(name, "Secret/") {
-			t.Error(name)
-		}
-	}
-}
-
 // networks are the namespaces of networks that are excluded by default.
 const networks = ",tigera-operator,calico-system,kube-flannel,cilium"
 
@@ -245,7 +230,7 @@ func TestOptInCopiesTheSecretOnDemandAlone(t *testing.T) {
 // What a selector can say is said there, once, and the rest by patterns: nothing of the list is lost, and no API server
 // refuses the policy because of a label that there cannot be.
 func TestExcludedLabelsAreInTheSelectorAsFarAsItGoes(t *testing.T) {
-	given := values{"exclude": values{"defaults": values{"labels": nil}, "labels": []string{"a=x", "b/c=*", "a=y", "a=x", "d=", "e=x-*", "f=*", "f=x", "g=not a label", "H_/i=x", "j=a*b"}}}
+	given := values{"exclude": values{"names": []string{"a.b", "*mid*dle"}, "defaults": values{"labels": nil, "names": nil}, "labels": []string{"k.l/m=x.y*z", "*/owner=(me)", "a=x", "b/c=*", "a=y", "a=x", "d=", "e=x-*", "f=*", "f=x", "g=not a label", "H_/i=x", "j=a*b"}}}
 	for _, engine := range []string{"MutatingPolicy", "MutatingAdmissionPolicy"} {
 		objects := render(t, given, values{"engine": map[string]string{"MutatingPolicy": "Kyverno", "MutatingAdmissionPolicy": "Native"}[engine]})
 		spec := objects[engine+"/"+policies.InjectProxyEnv].Object["spec"].(map[string]any)
@@ -265,11 +250,13 @@ func TestExcludedLabelsAreInTheSelectorAsFarAsItGoes(t *testing.T) {
 			t.Errorf("%s: the selector (-want +got):\n%s", engine, diff)
 		}
 		for _, variable := range spec["variables"].([]any) {
-			if v := variable.(map[string]any); v["name"] == "excludedLabels" {
-				const left = `["^e=x-.*$","^g=not a label$","^H_/i=x$","^j=a.*b$"]`
-				if got := strings.NewReplacer("\n  ", "", "\n", "").Replace(v["expression"].(string)); got != left {
-					t.Errorf("%s: the patterns are %s, not %s", engine, got, left)
-				}
+			v := variable.(map[string]any)
+			patterns := map[string]string{
+				"excludedLabels": `["^k\\.l/m=x\\.y.*z$","^.*/owner=\\(me\\)$","^e=x-.*$","^g=not a label$","^H_/i=x$","^j=a.*b$"]`,
+				"excludedNames":  `["^a\\.b$","^.*mid.*dle$"]`,
+			}[v["name"].(string)]
+			if got := strings.NewReplacer("\n  ", "", "\n", "").Replace(v["expression"].(string)); patterns != "" && got != patterns {
+				t.Errorf("%s: %s are %s, not %s", engine, v["name"], got, patterns)
 			}
 		}
 	}
@@ -370,28 +357,5 @@ func TestTheDefaultRenderingIsTheStaticPolicy(t *testing.T) {
 				t.Errorf("annotations of %s (-static +rendered):\n%s", name, diff)
 			}
 		}
-	}
-}
-
-// A package has the policies in it, which the chart's folder only links to.
-func TestAPackageRendersLikeItsFolder(t *testing.T) {
-	folder := t.TempDir()
-	_, err := helm.Run(t.Context(), "package", policies.Chart(), "--destination", folder)
-	controlplanetest.Require(t, err)
-	archives, err := filepath.Glob(filepath.Join(folder, "*.tgz"))
-	if err != nil || len(archives) != 1 {
-		t.Fatal(archives, err)
-	}
-	given := []any{policies.Values(), values{"trustedCA": values{"enabled": true, "bundle": certificate}}}
-	want, err := policies.Render(t.Context(), given...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := helm.Template(t.Context(), helm.Release{Chart: archives[0], Name: policies.Release, Namespace: policies.Namespace, Values: given})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(parse(t, want), parse(t, got)); diff != "" {
-		t.Errorf("-folder +package:\n%s", diff)
 	}
 }
