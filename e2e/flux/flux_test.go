@@ -1,6 +1,5 @@
-// Package flux goes the way of the values through the real helm-controller of Flux: the operator's Secret, a
-// HelmRelease as docs/how-to/charts.md shows it, a release; and helm-controller itself behind squid.
-// source-controller runs where a chart comes from a registry; elsewhere source_test.go stands in for it.
+// Package flux goes the way of the values through Flux' real controllers: the operator's Secret, a HelmRelease as
+// docs/how-to/charts.md shows it, a release. The charts come from a registry.
 package flux_test
 
 import (
@@ -21,47 +20,44 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/helm"
-	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/registry"
+	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
 
-// The cluster of examples/cluster.yaml, which is that of docs/how-to/charts.md, and who squid lets through.
+// The cluster of examples/cluster.yaml, which is that of docs/how-to/charts.md, and the proxy's passwords.
 const (
 	namespace = "org-acme"
 	cluster   = "mycluster"
 	values    = cluster + "-cluster-values"
 	release   = cluster + "-fairlead-policies"
-	user      = "flux"
 	first     = "first-password"
 	second    = "second-password"
-	third     = "third-password" // squid's
+	third     = "third-password"
 )
 
 var helmReleases = schema.GroupVersionKind{Group: "helm.toolkit.fluxcd.io", Version: "v2", Kind: "HelmRelease"}
 
 // site is a management cluster with the operator and Flux, which is its own workload cluster.
 type site struct {
-	cp      *controlplane.ControlPlane
-	client  client.Client
-	program string // helm-controller
-	module  string // its module's folder
-	source  *source
+	cp       *controlplane.ControlPlane
+	client   client.Client
+	program  string // helm-controller
+	registry string // its address
 }
 
-func TestFluxHandsTheValuesOnAndWorksBehindTheProxyItself(t *testing.T) {
+func TestFluxHandsTheValuesOn(t *testing.T) {
 	s := newSite(t)
 	controller := s.startController(t)
-	s.release(t, s.documented(t))
-	s.release(t, s.small(t, "unwatched", map[string]string{}))
+	s.release(t, s.documented(t)...)
+	s.copyValues(t, "unwatched", map[string]string{})
+	s.release(t, s.small(t)...)
 	t.Run("unchanged", s.checkUnchanged)
 	t.Run("a change at once, by the label", func(t *testing.T) { s.checkAtOnce(t, controller) })
-	controlplanetest.Require(t, controller.Stop())
-	s.suspend(t, release, "unwatched")
-	t.Run("its own charts directly, by the entries that end in a dot", s.checkOwnCharts)
 }
 
 func newSite(t *testing.T) *site {
@@ -72,23 +68,22 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// install has Flux' kinds, and a source. helm-controller is not started.
+// install has Flux' kinds, a registry and source-controller. helm-controller is not started.
 func (s *site) install(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
 	var err error
 	s.program, err = tools.Build(ctx, tools.FluxHelmController, os.Stderr)
 	controlplanetest.Require(t, err)
-	s.module, err = tools.ModuleDir(ctx, tools.FluxHelmControllerModule, "github.com/fluxcd/helm-controller")
+	module, err := tools.ModuleDir(ctx, tools.FluxHelmControllerModule, "github.com/fluxcd/helm-controller")
 	controlplanetest.Require(t, err)
-	sources, err := tools.ModuleDir(ctx, "provider-crds", "github.com/fluxcd/source-controller")
-	controlplanetest.Require(t, err)
-	for _, module := range []string{s.module, sources} {
+	for _, module := range []string{module, sourcesModule(t)} {
 		controlplanetest.Require(t, s.cp.ApplyFS(ctx, os.DirFS(filepath.Join(module, "config", "crd", "bases"))))
 	}
 	s.client, err = client.New(s.cp.Admin(), client.Options{})
 	controlplanetest.Require(t, err)
-	s.source = newSource(t)
+	s.registry = registry.Start(t)
+	s.startSources(t)
 }
 
 // startOperator returns when the Secret with the values is there.
@@ -129,9 +124,7 @@ metadata: {name: default}
 spec: {source: {valuesRef: {name: corporate-proxy}}}
 `
 
-func proxyURL(password string) string {
-	return fmt.Sprintf("http://%s:%s@%s:%d", user, password, machine.ProxyAddress, machine.ProxyPort)
-}
+func proxyURL(password string) string { return "http://flux:" + password + "@192.0.2.1:3128" }
 
 // setPassword is the platform team, which changes the Secret of the CorporateProxy.
 func (s *site) setPassword(t *testing.T, password string) {
@@ -159,63 +152,61 @@ func (s *site) values(t *testing.T, name string) map[string]any {
 	return read
 }
 
-// released are the values of a release, as Helm has stored them.
-func (s *site) released(ctx context.Context, namespace, name string) (map[string]any, error) {
-	text, err := helm.Run(ctx, "get", "values", name, "--namespace", namespace, "--output", "yaml", "--kubeconfig", s.cp.AdminKubeconfig())
-	if err != nil {
-		return nil, err
-	}
-	var read map[string]any
-	return read, yaml.Unmarshal(text, &read)
-}
-
 // documented are a source, and the HelmRelease of docs/how-to/charts.md. The policies are evaluated by the API server, so
 // that they need no Kyverno here, and carry the values themselves, so that they need no replicator.
 func (s *site) documented(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-to", "charts.md"))
-	controlplanetest.Require(t, err)
-	_, section, _ := strings.Cut(string(text), "\n## Flux\n")
-	_, section, _ = strings.Cut(section, "```yaml\n")
-	section, _, found := strings.Cut(section, "```")
-	if !found {
-		t.Fatal("docs/how-to/charts.md shows no HelmRelease")
-	}
-	objects, err := controlplane.Parse([]byte(softwareRepository + "\n---\n" + section))
-	controlplanetest.Require(t, err)
+	objects := append(s.repository(t, policies.Chart()), shown(t, "charts.md", "## Flux")...)
 	if len(objects) != 2 || objects[1].GetName() != release {
-		t.Fatalf("docs/how-to/charts.md shows %d objects", len(objects))
+		t.Fatalf("docs/how-to/charts.md shows %v", objects)
 	}
 	controlplanetest.Require(t, unstructured.SetNestedField(objects[1].Object, map[string]any{"engine": "Native", "carry": "Literal"}, "spec", "values"))
-	s.source.pack(t, objects[0], policies.Chart(), s.source.address)
 	return objects
 }
 
-// small are objects of a chart with our value paths and nothing else. Its values are a copy of ours, in a Secret with
-// these labels.
-func (s *site) small(t *testing.T, name string, labels map[string]string) []*unstructured.Unstructured {
+// shown are the objects of the first block of YAML below a line of a page.
+func shown(t *testing.T, page, line string) []*unstructured.Unstructured {
 	t.Helper()
-	s.copyValues(t, name, labels)
-	objects, err := controlplane.Parse(fmt.Appendf(nil, smallObjects, name))
+	text, err := os.ReadFile(repository.Path("docs", "how-to", page))
 	controlplanetest.Require(t, err)
-	s.source.pack(t, objects[0], smallChart(t), s.source.address)
+	_, section, _ := strings.Cut(string(text), "\n"+line)
+	_, section, _ = strings.Cut(section, "```yaml\n")
+	section, _, _ = strings.Cut(section, "```")
+	objects, err := controlplane.Parse([]byte(section))
+	controlplanetest.Require(t, err)
 	return objects
 }
 
-const smallObjects = `
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: OCIRepository
-metadata: {name: %[1]s, namespace: org-acme}
-spec: {interval: 10m, url: "oci://registry.example/%[1]s"}
----
+// small are a source and a HelmRelease of a chart with our value paths and nothing else. Its values are a copy of ours.
+func (s *site) small(t *testing.T) []*unstructured.Unstructured {
+	t.Helper()
+	objects, err := controlplane.Parse([]byte(`
 apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease
-metadata: {name: %[1]s, namespace: org-acme}
+metadata: {name: unwatched, namespace: org-acme}
 spec:
   interval: 24h
-  chartRef: {kind: OCIRepository, name: %[1]s}
-  valuesFrom: [{kind: Secret, name: %[1]s, valuesKey: values}]
-`
+  chartRef: {kind: OCIRepository, name: small}
+  valuesFrom: [{kind: Secret, name: unwatched, valuesKey: values}]
+`))
+	controlplanetest.Require(t, err)
+	return append(s.repository(t, smallChart(t)), objects...)
+}
+
+// smallChart writes a chart with our value paths.
+func smallChart(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "small")
+	controlplanetest.Require(t, os.MkdirAll(filepath.Join(dir, "templates"), 0o755))
+	for name, content := range map[string]string{
+		"Chart.yaml": "apiVersion: v2\nname: small\nversion: 0.1.0\n",
+		"templates/settings.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}-settings}\n" +
+			"data:\n  noProxy: {{ .Values.cluster.proxy.noProxy | quote }}\n",
+	} {
+		controlplanetest.Require(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+	}
+	return dir
+}
 
 // copyValues writes our values as they are now into a Secret of somebody else's.
 func (s *site) copyValues(t *testing.T, name string, labels map[string]string) {
@@ -231,12 +222,21 @@ func (s *site) copyValues(t *testing.T, name string, labels map[string]string) {
 	controlplanetest.Require(t, s.cp.ApplyObjects(t.Context(), secret))
 }
 
-// release applies an OCIRepository and a HelmRelease, and returns when there is a release.
-func (s *site) release(t *testing.T, objects []*unstructured.Unstructured) {
+// released are the values of a release, as Helm has stored them.
+func (s *site) released(ctx context.Context, namespace, name string) (map[string]any, error) {
+	text, err := helm.Run(ctx, "get", "values", name, "--namespace", namespace, "--output", "yaml", "--kubeconfig", s.cp.AdminKubeconfig())
+	if err != nil {
+		return nil, err
+	}
+	var read map[string]any
+	return read, yaml.Unmarshal(text, &read)
+}
+
+// release applies a source and a HelmRelease, and returns when there is a release.
+func (s *site) release(t *testing.T, objects ...*unstructured.Unstructured) {
 	t.Helper()
-	s.source.publish(t, s, objects[0])
-	controlplanetest.Require(t, s.cp.ApplyObjects(t.Context(), objects[1]))
-	s.awaitRevision(t, objects[1].GetNamespace(), objects[1].GetName(), 1)
+	controlplanetest.Require(t, s.cp.ApplyObjects(t.Context(), objects...))
+	s.awaitRevision(t, namespace, objects[1].GetName(), 1)
 }
 
 // awaitRevision returns when the HelmRelease is ready and its release has this revision.
@@ -279,18 +279,6 @@ func isReady(object *unstructured.Unstructured) bool {
 		}
 	}
 	return false
-}
-
-func (s *site) suspend(t *testing.T, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		object := &unstructured.Unstructured{}
-		object.SetGroupVersionKind(helmReleases)
-		object.SetNamespace(namespace)
-		object.SetName(name)
-		patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"suspend":true}}`))
-		controlplanetest.Require(t, s.client.Patch(t.Context(), object, patch))
-	}
 }
 
 // checkUnchanged: the release has what is in the Secret, and what the HelmRelease says itself.

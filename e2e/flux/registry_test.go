@@ -18,7 +18,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/ports"
 	"github.com/fairlead-io/fairlead/e2e/process"
-	"github.com/fairlead-io/fairlead/e2e/registry"
 	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
@@ -29,24 +28,16 @@ func TestFluxInstallsTheOperatorFromARegistry(t *testing.T) {
 	s := &site{cp: controlplanetest.Start(t, controlplane.Options{})}
 	s.install(t)
 	controlplanetest.Require(t, s.cp.Apply(t.Context(), []byte(proxyNamespaces+registryNamespace)))
-	address := registry.Start(t)
-	dir := t.TempDir()
-	_, err := helm.Run(t.Context(), "package", repository.Path("charts", "fairlead"), "--destination", dir)
-	controlplanetest.Require(t, err)
-	packages, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
-	if err != nil || len(packages) != 1 {
-		t.Fatal(packages, err)
-	}
-	_, err = helm.Run(t.Context(), "push", packages[0], "oci://"+address+"/fairlead-io/charts", "--plain-http")
-	controlplanetest.Require(t, err)
 	file, err := os.ReadFile(repository.Path("examples", "secret-values.yaml"))
 	controlplanetest.Require(t, err)
 	s.secret(t, operator.Namespace, "fairlead-proxy-values", map[string]string{"values.yaml": string(file)})
-	s.startSources(t)
 	s.startController(t)
 
-	objects := installation(t)
-	controlplanetest.Require(t, unstructured.SetNestedField(objects[0].Object, "oci://"+address+"/fairlead-io/charts/fairlead", "spec", "url"))
+	objects := shown(t, "gitops.md", "**With Flux:**")
+	if len(objects) != 2 || objects[0].GetKind() != "OCIRepository" || objects[1].GetKind() != "HelmRelease" {
+		t.Fatalf("the page shows %v", objects)
+	}
+	controlplanetest.Require(t, unstructured.SetNestedField(objects[0].Object, s.push(t, repository.Path("charts", "fairlead")), "spec", "url"))
 	controlplanetest.Require(t, unstructured.SetNestedField(objects[0].Object, true, "spec", "insecure")) // no TLS
 	controlplanetest.Require(t, unstructured.SetNestedField(objects[1].Object, true, "spec", "install", "disableWait"))
 	controlplanetest.Require(t, s.cp.ApplyObjects(t.Context(), objects...))
@@ -63,25 +54,56 @@ func TestFluxInstallsTheOperatorFromARegistry(t *testing.T) {
 		return true, s.client.Get(ctx, client.ObjectKey{Namespace: operator.Namespace, Name: "fairlead-operator"}, &appsv1.Deployment{})
 	})
 	t.Run("sources ask the proxy", s.sourcesAskTheProxy)
+	t.Run("sources have a name with a final dot", checkFinalDot)
 }
 
 const registryNamespace = `
 ---
 {apiVersion: v1, kind: Namespace, metadata: {name: fairlead-system}}`
 
-// installation is the OCIRepository and the HelmRelease of the page.
-func installation(t *testing.T) []*unstructured.Unstructured {
-	t.Helper()
-	page, err := os.ReadFile(repository.Path("docs", "how-to", "gitops.md"))
+// checkFinalDot: Flux' own manifest of source-controller is why a default list has cluster.local with a final dot, too.
+func checkFinalDot(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(sourcesModule(t), "config", "manager", "deployment.yaml"))
 	controlplanetest.Require(t, err)
-	_, section, _ := strings.Cut(string(page), "**With Flux:**")
-	_, section, _ = strings.Cut(section, "```yaml\n")
-	section, _, _ = strings.Cut(section, "```")
-	objects, err := controlplane.Parse([]byte(section))
-	controlplanetest.Require(t, err)
-	if len(objects) != 2 || objects[0].GetKind() != "OCIRepository" || objects[1].GetKind() != "HelmRelease" {
-		t.Fatalf("the page shows %v", objects)
+	const host = "--storage-adv-addr=source-controller.$(RUNTIME_NAMESPACE).svc.cluster.local.\n"
+	if !strings.Contains(string(text), host) {
+		t.Errorf("no %s in\n%s", host, text)
 	}
+}
+
+func sourcesModule(t *testing.T) string {
+	t.Helper()
+	dir, err := tools.ModuleDir(t.Context(), tools.FluxSourceController.Module, "github.com/fluxcd/source-controller")
+	controlplanetest.Require(t, err)
+	return dir
+}
+
+// push packages a chart, pushes it to the registry and returns its URL there.
+func (s *site) push(t *testing.T, chart string) string {
+	t.Helper()
+	dir := t.TempDir()
+	_, err := helm.Run(t.Context(), "package", chart, "--destination", dir)
+	controlplanetest.Require(t, err)
+	packages, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
+	if err != nil || len(packages) != 1 {
+		t.Fatal(packages, err)
+	}
+	folder := "oci://" + s.registry + "/fairlead-io/charts"
+	_, err = helm.Run(t.Context(), "push", packages[0], folder, "--plain-http")
+	controlplanetest.Require(t, err)
+	return folder + "/" + filepath.Base(chart)
+}
+
+// repository is an OCIRepository of a chart that it pushes, by the chart's name.
+func (s *site) repository(t *testing.T, chart string) []*unstructured.Unstructured {
+	t.Helper()
+	objects, err := controlplane.Parse(fmt.Appendf(nil, `
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata: {name: %s, namespace: org-acme}
+spec: {interval: 10m, url: %q, insecure: true, ref: {semver: 0.x}}
+`, filepath.Base(chart), s.push(t, chart)))
+	controlplanetest.Require(t, err)
 	return objects
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -36,8 +34,13 @@ func TestFluxInstallsTheSoftwareFromTheManagementCluster(t *testing.T) {
 	s.secret(t, namespace, cluster+"-kubeconfig", map[string]string{"value": string(kubeconfig)})
 	s.startController(t)
 
-	repository, release := s.software(t)
-	s.release(t, []*unstructured.Unstructured{repository, release})
+	objects := append(s.repository(t, policies.Chart()), shown(t, "software.md", "## By Flux")...)
+	if len(objects) != 2 || objects[1].GetKind() != "HelmRelease" {
+		t.Fatalf("the page shows %v", objects)
+	}
+	controlplanetest.Require(t, unstructured.SetNestedField(objects[1].Object, "Native", "spec", "values", "engine"))
+	controlplanetest.Require(t, unstructured.SetNestedField(objects[1].Object, true, "spec", "install", "disableWait"))
+	s.release(t, objects...)
 	there, err := client.New(workload.Admin(), client.Options{})
 	controlplanetest.Require(t, err)
 	for _, reader := range []struct {
@@ -71,31 +74,7 @@ func TestFluxInstallsTheSoftwareFromTheManagementCluster(t *testing.T) {
 	})
 }
 
-// software are a source, and the HelmRelease as the page has it.
-func (s *site) software(t *testing.T) (repository, release *unstructured.Unstructured) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-to", "software.md"))
-	controlplanetest.Require(t, err)
-	_, section, _ := strings.Cut(string(text), "\n## By Flux\n")
-	_, section, _ = strings.Cut(section, "```yaml\n")
-	section, _, _ = strings.Cut(section, "```")
-	objects, err := controlplane.Parse([]byte(softwareRepository + "\n---\n" + section))
-	controlplanetest.Require(t, err)
-	if len(objects) != 2 || objects[1].GetKind() != "HelmRelease" {
-		t.Fatalf("the page shows %v", objects)
-	}
-	repository, release = objects[0], objects[1]
-	controlplanetest.Require(t, unstructured.SetNestedField(release.Object, "Native", "spec", "values", "engine"))
-	controlplanetest.Require(t, unstructured.SetNestedField(release.Object, true, "spec", "install", "disableWait"))
-	s.source.pack(t, repository, policies.Chart(), s.source.address)
-	return repository, release
-}
-
-const (
-	softwareRepository = `{apiVersion: source.toolkit.fluxcd.io/v1, kind: OCIRepository, metadata: {name: fairlead-policies, namespace: org-acme},
-  spec: {interval: 10m, url: "oci://registry.example/fairlead-policies"}}`
-	proxyNamespaces = `
+const proxyNamespaces = `
 {apiVersion: v1, kind: Namespace, metadata: {name: org-acme}}
 ---
 {apiVersion: v1, kind: Namespace, metadata: {name: flux-system}}`
-)
