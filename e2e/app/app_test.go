@@ -1,6 +1,6 @@
 // Package app holds docs/how-to/charts.md and examples/charts against the operator's Secret and ConfigMap: an App that
-// names both, whose merging is a stand-in (merge_test.go), plain Helm, and the command of Argo CD's plugin without Argo CD.
-// What they come to is rendered by the real Helm. Its tests of the operator are about the ConfigMap.
+// names both, plain Helm, and the command of Argo CD's plugin without Argo CD. What they come to is merged and rendered by the real
+// Helm. Its test of the operator is about the ConfigMap.
 package app_test
 
 import (
@@ -49,15 +49,12 @@ type site struct {
 func TestTheValuesReachTheirConsumers(t *testing.T) {
 	s := newSite(t)
 	t.Run("no ConfigMap that nobody asks for", s.checkNoConfigMap)
-	s.ask(t, true)
+	s.ask(t)
 	s.awaitList(t, "first.example")
 	t.Run("an App that names both", s.checkApp)
 	t.Run("helm with the Secret as a file", s.checkHelm)
 	t.Run("the plugin of Argo CD", s.checkPlugin)
 	t.Run("a stolen token writes no other ConfigMap", s.checkCage)
-	t.Run("the ConfigMap is Fairlead's whole", s.checkWhole)
-	t.Run("it stays, and stays up to date", s.checkStays)
-	t.Run("a foreign ConfigMap is left alone", s.checkTaken)
 }
 
 func newSite(t *testing.T) *site {
@@ -98,22 +95,17 @@ spec:
   noProxy: [{value: first.example}]
 `
 
-// change changes the CorporateProxy, again if somebody else does.
-func (s *site) change(t *testing.T, change func(*v1alpha1.CorporateProxySpec)) {
+// ask has the CorporateProxy ask for the ConfigMap, again if somebody else changes it.
+func (s *site) ask(t *testing.T) {
 	t.Helper()
 	controlplanetest.Await(t, "a change of the CorporateProxy", func(ctx context.Context) (bool, error) {
 		proxy := &v1alpha1.CorporateProxy{}
 		if err := s.client.Get(ctx, client.ObjectKey{Name: "default"}, proxy); err != nil {
 			return false, err
 		}
-		change(&proxy.Spec)
+		proxy.Spec.ClusterValues.ConfigMap = true
 		return true, s.client.Update(ctx, proxy)
 	})
-}
-
-func (s *site) ask(t *testing.T, configMap bool) {
-	t.Helper()
-	s.change(t, func(spec *v1alpha1.CorporateProxySpec) { spec.ClusterValues.ConfigMap = configMap })
 }
 
 func (s *site) configMap(ctx context.Context, name string) (*corev1.ConfigMap, error) {
@@ -190,7 +182,8 @@ func example(t *testing.T, name string) []byte {
 	return text
 }
 
-// checkApp: the App of examples/charts, between what its catalog and its user say.
+// checkApp: the App of examples/charts, between what its catalog and its user say. An App takes objects of one key, and merges as
+// Helm does: ConfigMaps in their order, and Secrets over them.
 func (s *site) checkApp(t *testing.T) {
 	ctx := t.Context()
 	app := &unstructured.Unstructured{}
@@ -201,29 +194,18 @@ func (s *site) checkApp(t *testing.T) {
 		controlplanetest.Require(t, err)
 		controlplanetest.Require(t, s.client.Get(ctx, client.ObjectKey{Namespace: named["namespace"], Name: named["name"]}, object))
 	}
-	ours := map[string][]byte{}
-	for key, text := range configMap.Data {
-		ours[key] = []byte(text)
+	if len(configMap.Data) != 1 || len(secret.Data) != 1 {
+		t.Errorf("%d and %d keys: an App takes one", len(configMap.Data), len(secret.Data))
 	}
-	catalog := map[string][]byte{"values": []byte("carry: SecretRef\nexclude: {names: [a, b]}\ncluster: {proxy: {noProxy: catalog, other: kept}}\n")}
-	users := map[string][]byte{"any": []byte("exclude: {names: [c]}\ncluster: {proxy: {http: 'http://user.example:1', noProxy: user}}\n")}
-	got, err := merge(layers{configMaps: []map[string][]byte{catalog, ours, users}, secrets: []map[string][]byte{nil, secret.Data, nil}})
-	controlplanetest.Require(t, err)
-
-	want := read(t, secret.Data["values"])
-	want["cluster"].(map[string]any)["proxy"].(map[string]any)["other"] = "kept"
-	want["carry"], want["exclude"] = "SecretRef", map[string]any{"names": []any{"c"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the merged values (-want +got):\n%s", diff)
-	}
-	delete(got["cluster"].(map[string]any)["proxy"].(map[string]any), "other") // the chart refuses what it does not know
-	manifest, err := policies.Render(ctx, got)
+	catalog := []byte("exclude: {names: [a, b]}\ncluster: {proxy: {noProxy: catalog}}\n")
+	users := []byte("exclude: {names: [c]}\ncluster: {proxy: {http: 'http://user.example:1', noProxy: user}}\n")
+	manifest, err := policies.Render(ctx, catalog, []byte(configMap.Data["values"]), users, secret.Data["values"])
 	controlplanetest.Require(t, err)
 	checkPodSecret(t, manifest)
-
-	secret.Data["containerdProxy"] = []byte("[Service]\n")
-	if _, err := merge(layers{secrets: []map[string][]byte{secret.Data}}); err == nil {
-		t.Error("two keys are taken")
+	for text, want := range map[string]bool{`"^a$"`: false, `"^c$"`: true, "user.example": false} {
+		if bytes.Contains(manifest, []byte(text)) != want {
+			t.Errorf("%s is rendered: %t", text, !want)
+		}
 	}
 }
 
@@ -254,7 +236,8 @@ func (s *site) checkHelm(t *testing.T) {
 	if local == command {
 		t.Fatal("docs/how-to/charts.md names no chart")
 	}
-	controlplanetest.Require(t, s.sh(t, "", nil, local))
+	_, err := s.output(t, "", nil, local)
+	controlplanetest.Require(t, err)
 	installed, err := helm.Run(t.Context(), "get", "manifest", "fairlead-policies", "--namespace", policies.Namespace, "--kubeconfig", s.cp.AdminKubeconfig())
 	controlplanetest.Require(t, err)
 	checkPodSecret(t, installed)

@@ -2,32 +2,22 @@ package app_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 )
 
-// sh runs a command of the documentation as somebody at a shell does.
-func (s *site) sh(t *testing.T, dir string, environment []string, script string) error {
-	t.Helper()
-	_, err := s.output(t, dir, environment, script)
-	return err
-}
-
+// output is what a command of the documentation prints to somebody at a shell.
 func (s *site) output(t *testing.T, dir string, environment []string, script string) ([]byte, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
@@ -45,6 +35,11 @@ func (s *site) output(t *testing.T, dir string, environment []string, script str
 // checkCage: a patch answers with the object, so one that is let through is a read as well.
 func (s *site) checkCage(t *testing.T) {
 	ctx := t.Context()
+	object, err := s.configMap(ctx, values)
+	controlplanetest.Require(t, err)
+	if len(object.OwnerReferences) != 2 || object.OwnerReferences[0].Kind != "ProxyReport" || object.OwnerReferences[1].Kind != "Cluster" {
+		t.Errorf("its owners are %v", object.OwnerReferences)
+	}
 	thief, err := client.New(s.operator.Config, client.Options{})
 	controlplanetest.Require(t, err)
 	foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "other-cluster-values"}, Data: map[string]string{"values": "theirs"}}
@@ -86,82 +81,4 @@ func (s *site) checkCage(t *testing.T) {
 		})
 	}
 	controlplanetest.Require(t, thief.Patch(ctx, named(values), merge(`{}`))) // what it is there for
-}
-
-// checkWhole: what somebody changes or adds is as it was with the next re-apply, and the report names who it was.
-func (s *site) checkWhole(t *testing.T) {
-	object, err := s.configMap(t.Context(), values)
-	controlplanetest.Require(t, err)
-	if len(object.OwnerReferences) != 2 || object.OwnerReferences[0].Kind != "ProxyReport" || object.OwnerReferences[1].Kind != "Cluster" {
-		t.Errorf("its owners are %v", object.OwnerReferences)
-	}
-	object.Data["values"], object.Data["another"] = "no_proxy: theirs\n", "x"
-	object.BinaryData = map[string][]byte{"binary": {1}}
-	controlplanetest.Require(t, s.client.Update(t.Context(), object, client.FieldOwner("rival")))
-	s.reapply(t, "whole")
-	s.awaitList(t, "first.example")
-	object, err = s.configMap(t.Context(), values)
-	controlplanetest.Require(t, err)
-	if len(object.Data) != 1 || len(object.BinaryData) != 0 {
-		t.Errorf("it has %v and %v", object.Data, object.BinaryData)
-	}
-	if record := s.report(t).Status.ConfigMap; record == nil || record.Reverts != 1 || record.Rival != "rival" {
-		t.Errorf("the record is %+v", record)
-	}
-}
-
-// checkStays: a CorporateProxy that does not ask for it any more leaves no old list behind.
-func (s *site) checkStays(t *testing.T) {
-	s.change(t, func(spec *v1alpha1.CorporateProxySpec) {
-		spec.ClusterValues.ConfigMap = false
-		spec.NoProxy = append(spec.NoProxy, v1alpha1.NoProxyEntry{Value: "second.example"})
-	})
-	s.awaitList(t, "second.example")
-}
-
-// checkTaken: somebody's ConfigMap of our name stays as it is, and the Secrets are written all the same.
-func (s *site) checkTaken(t *testing.T) {
-	ctx := t.Context()
-	controlplanetest.Require(t, s.client.Delete(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: values}}))
-	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: values}, Data: map[string]string{"values": "theirs"}}
-	controlplanetest.Require(t, s.client.Create(ctx, theirs))
-	s.ask(t, true)
-	s.change(t, func(spec *v1alpha1.CorporateProxySpec) {
-		spec.NoProxy = append(spec.NoProxy, v1alpha1.NoProxyEntry{Value: "third.example"})
-	})
-	controlplanetest.Await(t, "NameTaken", func(context.Context) (bool, error) {
-		taken := meta.FindStatusCondition(s.report(t).Status.Conditions, v1alpha1.ConditionNameTaken)
-		if taken == nil || !strings.HasPrefix(taken.Message, "ConfigMap "+values+": ") {
-			return false, fmt.Errorf("the condition is %+v", taken)
-		}
-		values := s.secret(t).Data["values"]
-		return controlplanetest.Holds(bytes.Contains(values, []byte("third.example")), "the values are %s", values)
-	})
-	after, err := s.configMap(ctx, values)
-	controlplanetest.Require(t, err)
-	if after.ResourceVersion != theirs.ResourceVersion {
-		t.Errorf("it was changed: %v", after.Data)
-	}
-	after.Annotations = map[string]string{"fairlead.io/adopt": "true"}
-	controlplanetest.Require(t, s.client.Update(ctx, after))
-	s.reapply(t, "adopt")
-	s.awaitList(t, "third.example")
-}
-
-func (s *site) report(t *testing.T) *v1alpha1.ProxyReport {
-	t.Helper()
-	report := &v1alpha1.ProxyReport{}
-	controlplanetest.Require(t, s.client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: cluster}, report))
-	return report
-}
-
-// reapply asks for an immediate re-apply and awaits it.
-func (s *site) reapply(t *testing.T, request string) {
-	t.Helper()
-	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.ReapplyAnnotation, request))
-	controlplanetest.Require(t, s.client.Patch(t.Context(), s.report(t), patch))
-	controlplanetest.Await(t, "the re-apply", func(context.Context) (bool, error) {
-		handled := s.report(t).Status.HandledRequest
-		return controlplanetest.Holds(handled == request, "request %q is handled", handled)
-	})
 }
