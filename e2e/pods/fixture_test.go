@@ -46,10 +46,10 @@ func newFixture(t *testing.T) *fixture {
 
 // install installs the chart, when the seconds of what was created before have passed, and returns when pods are
 // injected.
-func (f *fixture) install(values ...any) {
+func (f *fixture) install() {
 	f.Helper()
 	f.nextSecond()
-	controlplanetest.Require(f, policies.Install(f.Context(), f.cp, append([]any{policies.Values(), map[string]any{"engine": "Native"}}, values...)...))
+	controlplanetest.Require(f, policies.Install(f.Context(), f.cp, policies.Values(), map[string]any{"engine": "Native"}))
 	namespace := controlplanetest.Namespace(f, f.cp)
 	probe := plain("probe")
 	controlplanetest.Await(f, "an injected pod", func(ctx context.Context) (bool, error) {

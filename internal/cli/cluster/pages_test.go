@@ -40,6 +40,21 @@ func TestAnExpiredListBeginsAgainWithoutPages(t *testing.T) {
 	}
 }
 
+func TestAListIsAskedForByPages(t *testing.T) {
+	var asked []string
+	list := func(_ context.Context, options metav1.ListOptions) (*metav1.PartialObjectMetadataList, error) {
+		asked = append(asked, options.Continue)
+		if options.Continue == "" && options.Limit > 0 {
+			return listOf("next", "a"), nil
+		}
+		return listOf("", "b"), nil
+	}
+	found, err := pages[metav1.PartialObjectMetadata](t.Context(), "", "", list)
+	if err != nil || len(found) != 2 || !slices.Equal(asked, []string{"", "next"}) {
+		t.Errorf("listed %v, %v; asked for %q", found, err, asked)
+	}
+}
+
 func listOf(continued string, names ...string) *metav1.PartialObjectMetadataList {
 	list := &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{Continue: continued}}
 	for _, name := range names {
