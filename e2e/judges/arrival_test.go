@@ -21,7 +21,6 @@ func TestEveryValueArrivesInTheProgramsOfAMachine(t *testing.T) {
 	t.Run("by the drop-in of a unit", func(t *testing.T) { judgeDropIns(t, m, all) })
 	t.Run("by the file of a unit", func(t *testing.T) { judgeEnvironmentFiles(t, m, all) })
 	t.Run("by the same file in a shell", func(t *testing.T) { judgeShell(t, m, all) })
-	t.Run("by the file of RKE2 and K3s", func(t *testing.T) { judgeRancherFiles(t, m, all) })
 	t.Run("by a login", func(t *testing.T) { judgeLogins(t, m, all) })
 	t.Run("by the patches of kubeadm", func(t *testing.T) { judgePatches(t, m, all) })
 }
@@ -35,9 +34,6 @@ func filesOf(t *testing.T, s *sample) []file {
 			return render.DropIn(s.Effective, noproxy.AudienceGo)
 		}),
 		either(t, s, resolve.FileEnvironmentFile, render.EnvironmentFileKey, fmt.Sprintf("/etc/judge/file-%d.env", i), render.EnvironmentFile),
-	}
-	if s.forRancher() {
-		files = append(files, either(t, s, resolve.FileRKE2, render.RKE2Key, fmt.Sprintf("/etc/judge/rke2-%d.env", i), render.RKE2Environment))
 	}
 	s.Effective.Node.StaticPods = staticPods[s.controlPlane()%len(staticPods)]
 	patch, err := render.StaticPodPatch(s.Effective, s.component())

@@ -31,6 +31,3 @@ func (s sample) want() map[string]string {
 		"NO_PROXY": s.List, "no_proxy": s.List,
 	}
 }
-
-// forRancher reports whether the sample is also written for RKE2.
-func (s sample) forRancher() bool { return s.Number%4 == 1 }

@@ -2,7 +2,6 @@ package judges_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -50,20 +49,6 @@ func judgeShell(t *testing.T, m *machine.Machine, all []sample) {
 	run(t, m, readByShell)
 	for _, s := range all {
 		compare(t, m, "shell", s, s.want())
-	}
-}
-
-// RKE2 and K3s have the same language, and more variables: some samples will do.
-func judgeRancherFiles(t *testing.T, m *machine.Machine, all []sample) {
-	t.Helper()
-	all = slices.DeleteFunc(slices.Clone(all), func(s sample) bool { return !s.forRancher() })
-	startServices(t, m, "rke2", all, "EnvironmentFile=-/etc/judge/%N.env\n")
-	for _, s := range all {
-		want := s.want()
-		for name, value := range s.want() {
-			want["CONTAINERD_"+name] = value
-		}
-		compare(t, m, "rke2", s, want)
 	}
 }
 

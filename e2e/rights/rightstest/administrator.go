@@ -27,18 +27,18 @@ type Thief struct {
 func AsAdministrator(t *testing.T, admin *rest.Config, thief Thief, namespace string, want rights.Table) {
 	t.Helper()
 	sweep, err := rights.NewSweep(t.Context(), admin, namespace)
-	must(t, err)
+	controlplanetest.Require(t, err)
 	bindAdministrator(t, admin, thief)
 	t.Run("nobody else is concerned", func(t *testing.T) {
 		answers, err := sweep.Try(t.Context(), admin)
-		must(t, err)
+		controlplanetest.Require(t, err)
 		if err := rights.Hindered(answers); err != nil {
 			t.Error(err)
 		}
 	})
 	t.Run("the thief", func(t *testing.T) {
 		answers, err := sweep.Try(t.Context(), thief.Config)
-		must(t, err)
+		controlplanetest.Require(t, err)
 		got, err := rights.LetThrough(answers)
 		if err != nil {
 			t.Error(err)
@@ -52,22 +52,15 @@ func AsAdministrator(t *testing.T, admin *rest.Config, thief Thief, namespace st
 func bindAdministrator(t *testing.T, admin *rest.Config, thief Thief) {
 	t.Helper()
 	c, err := client.New(admin, client.Options{})
-	must(t, err)
-	must(t, c.Create(t.Context(), &rbacv1.ClusterRoleBinding{
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, c.Create(t.Context(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "by-mistake"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: thief.Namespace, Name: thief.Name}},
 	}))
 	stolen, err := client.New(thief.Config, client.Options{})
-	must(t, err)
+	controlplanetest.Require(t, err)
 	controlplanetest.Await(t, "the mistake", func(ctx context.Context) (bool, error) {
 		return true, stolen.List(ctx, &corev1.SecretList{})
 	})
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
