@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -262,64 +261,17 @@ func TestExcludedLabelsAreInTheSelectorAsFarAsItGoes(t *testing.T) {
 	}
 }
 
-// The relay reads the Secret, which is not there with Literal. Without a proxy it would lead to itself. Whose way it is
-// gets no policy, others do, and the report says so.
-func TestWhereThereIsNoRelayItsFamiliesHaveNoPolicy(t *testing.T) {
-	byTLS := values{"proxy": proxy("", otherURL, "a")}
-	for name, test := range map[string]struct {
-		given values
-		none  []string
-		why   string
-	}{
-		"Literal":          {values{"carry": "Literal", "proxy": proxy(url, url, "a")}, []string{"relay", "sidecar", "chisel"}, `"carry Literal makes no Secret`},
-		"Literal, by TLS":  {values{"carry": "Literal", "proxy": byTLS["proxy"]}, []string{"relay", "sidecar", "chisel", "frpc", "cluster-proxy"}, `"carry Literal makes no Secret`},
-		"no proxy":         {values{}, []string{"relay", "sidecar", "chisel"}, ""},
-		"a proxy for HTTP": {values{"proxy": proxy(url, "", "a")}, []string{"relay", "sidecar", "chisel"}, `"it leads to cluster.proxy.https`},
-		"a proxy":          {values{"proxy": proxy(url, url, "a")}, nil, `""`},
-		"a proxy by TLS":   {byTLS, nil, `""`},
+// Which families have no policy then is tested in internal/agents/mutation.
+func TestTheReportSaysWhyThereIsNoRelay(t *testing.T) {
+	for why, given := range map[string]values{
+		`"carry Literal makes no Secret`:   {"carry": "Literal", "proxy": proxy(url, url, "a")},
+		`"it leads to cluster.proxy.https`: {"proxy": proxy(url, "", "a")},
+		`""`:                               {"proxy": proxy(url, url, "a")},
 	} {
-		t.Run(name, func(t *testing.T) {
-			objects := render(t, policies.Sidecars(), test.given, values{"tunnels": values{"families": values{"mine": values{
-				"labels": values{"app": []string{"mine"}}, "containers": []string{}, "through": "Relay",
-			}}}})
-			for family, label := range map[string]string{
-				"relay": "relay", "sidecar": "sidecar", "chisel": "chisel", "mine": "mine", "frpc": "frpc", "cluster-proxy": "proxy-agent",
-				"environment": "environment", "klusterlet": "klusterlet-agent",
-			} {
-				none := slices.Contains(test.none, family) || family == "mine" && test.none != nil
-				if policy, _ := rowOf(objects, label); (policy == "") != none {
-					t.Errorf("family %s has %q", family, policy)
-				}
-			}
-			audit := objects["ValidatingPolicy/audit-tunnels"]
-			if audit == nil {
-				if test.why != "" {
-					t.Error("there is no audit-tunnels")
-				}
-				return
-			}
-			text, err := yaml.Marshal(audit.Object)
-			if err != nil || !strings.Contains(string(text), test.why) || !strings.Contains(string(text), "mine") {
-				t.Errorf("audit-tunnels does not say %s: %v\n%s", test.why, err, text)
-			}
-		})
-	}
-}
-
-func TestWhatAProxyThatSpeaksTLSChangesIsTheWayOfAgents(t *testing.T) {
-	for url, relayed := range map[string]bool{url: false, otherURL: true, "HTTPS://proxy.example:3129": true} {
-		objects := render(t, values{"proxy": proxy(url, url, "a")})
-		for label, can := range map[string]bool{"frpc": true, "konnectivity-agent": true, "proxy-agent": true, "klusterlet-agent": false, "cattle-cluster-agent": false, "relay": true} {
-			policy, _ := rowOf(objects, label)
-			text, _ := yaml.Marshal(objects["MutatingPolicy/"+policy].Object)
-			if got := bytes.Contains(text, []byte("name: relayed")); got != (can && (relayed || label == "relay")) {
-				t.Errorf("with %s, %s goes through a relay: %t", url, label, got)
-			}
-		}
-		for name, object := range objects {
-			if text, _ := yaml.Marshal(object.Object); bytes.Contains(text, []byte("name: led")) {
-				t.Errorf("with %s, %s is there, which nobody has chosen", url, name)
-			}
+		audit := render(t, policies.Sidecars(), given, family(nil))["ValidatingPolicy/audit-tunnels"]
+		text, err := yaml.Marshal(audit)
+		if err != nil || !strings.Contains(string(text), why) || !strings.Contains(string(text), "mine") {
+			t.Errorf("audit-tunnels does not say %s: %v\n%s", why, err, text)
 		}
 	}
 }
