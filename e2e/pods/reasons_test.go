@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
