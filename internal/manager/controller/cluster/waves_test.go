@@ -340,3 +340,37 @@ func TestANewClusterWaitsForTheFirstRevision(t *testing.T) {
 		t.Errorf("afterwards it has %s", got)
 	}
 }
+
+// Two objects change together, in two writes that are minutes apart for a repository: nothing of the one goes without the other.
+func TestObjectsOfOneChangeAreOneRevision(t *testing.T) {
+	w := newWaveFleet(t, 2)
+	w.round()
+	w.round()
+	source := sourceWith("secret")
+	w.must(w.objects.Get(t.Context(), client.ObjectKeyFromObject(source), source))
+	metav1.SetMetaDataAnnotation(&source.ObjectMeta, v1alpha1.ChangeAnnotation, "42")
+	source.Data["noProxy"] = []byte("of-42.example")
+	w.must(w.objects.Update(t.Context(), source))
+	w.round()
+	status := w.round()
+	problem := meta.FindStatusCondition(w.said().Conditions, v1alpha1.ConditionRolloutProblem)
+	if status.Revision != 1 || problem == nil || problem.Reason != v1alpha1.ReasonChangeIncomplete || !strings.Contains(problem.Message, `"42" on Secret source`) {
+		t.Errorf("revision %d, %+v", status.Revision, problem)
+	}
+	w.changeProxy(func(p *v1alpha1.CorporateProxy) {
+		metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1alpha1.ChangeAnnotation, "42")
+		p.Spec.NoProxy = []v1alpha1.NoProxyEntry{{Value: "of-the-proxy.example"}}
+	})
+	for range 4 {
+		status = w.round()
+	}
+	if problem := meta.FindStatusCondition(w.said().Conditions, v1alpha1.ConditionRolloutProblem); status.Revision != 2 || w.numbers() != "2 2" || problem != nil {
+		t.Errorf("revision %d, the clusters have %s, %+v", status.Revision, w.numbers(), problem)
+	}
+	for i := range w.clusters {
+		list := w.report(i).Status.NoProxy.Any
+		if !strings.Contains(list, "of-42.example") || !strings.Contains(list, "of-the-proxy.example") {
+			t.Errorf("c%d has %s", i, list)
+		}
+	}
+}
