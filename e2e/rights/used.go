@@ -9,6 +9,9 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 )
 
+// IsReal leaves out the dry runs by which a starting program tries its cage.
+func IsReal(event auditv1.Event) bool { return !strings.Contains(event.RequestURI, "dryRun=All") }
+
 // Unused are the rights of a table that none of somebody's requests needed.
 func Unused(table Table, events []auditv1.Event) []string {
 	used := map[string]bool{}
