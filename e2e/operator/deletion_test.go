@@ -20,7 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -59,7 +59,9 @@ func TestSecretsOutliveTheMachinesOfADeletedCluster(t *testing.T) {
 				t.Fatal("a Secret went before the machines")
 			}
 
-			modify(f, cluster, func(c *clusterv1.Cluster) { c.Finalizers = without(c.Finalizers, machinesRemain) })
+			modify(f, cluster, func(c *clusterv1.Cluster) {
+				c.Finalizers = slices.DeleteFunc(c.Finalizers, func(f string) bool { return f == machinesRemain })
+			})
 			f.awaitAllGone("c1")
 		})
 	}
@@ -68,92 +70,33 @@ func TestSecretsOutliveTheMachinesOfADeletedCluster(t *testing.T) {
 // The collector deletes what is owned by nobody but owners that wait for it.
 func TestSecretsOutliveADeletedReport(t *testing.T) {
 	const background, foreground, orphan = metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan
-	for name, policies := range map[string][]metav1.DeletionPropagation{
-		"in the background": {background},
-		"in the foreground": {foreground},
-		"orphaning":         {orphan},
-		"again and again":   {background, foreground, orphan, foreground},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFixture(t)
-			f.exampleProxy()
-			cluster := f.cluster("c1")
-			f.awaitNoProxy("c1", exampleMerged)
-			report := f.report("c1", "Applied")
-			f.machine("c1", "m-0", nil)
-			f.awaitNodes("c1", 1, 0, 0, 0)
-			gone := f.watchDeletions()
-			defer func() { // also after a failure: it says why
-				for _, name := range gone() {
-					t.Errorf("%s was gone", name)
-				}
-			}()
-			for _, policy := range policies {
-				f.must(f.client.Delete(t.Context(), report, client.PropagationPolicy(policy)))
-				report = f.awaitReport("c1", "the collector, and everything applied after it", func(r *v1alpha1.ProxyReport) bool {
-					ready := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionReady)
-					return len(r.Finalizers) == 1 && ready.ObservedGeneration == r.Generation
-				})
-				f.awaitOwners("c1", report.UID, cluster.UID)
-			}
-			for _, record := range report.Status.Secrets {
-				if record.Reverts != 0 {
-					t.Errorf("%s: %d reverts", record.Name, record.Reverts)
-				}
-			}
-			f.awaitNodes("c1", 1, 0, 0, 0)
-			if left := gone(); len(left) > 0 {
-				t.Fatalf("gone for a while: %v", left)
-			}
-			gone = func() []string { return nil } // from here on they are to go
-			f.must(f.client.Delete(t.Context(), cluster))
-			f.awaitAllGone("c1")
-		})
-	}
-}
-
-// An operator that starts on a fleet of an earlier version writes nothing. The second owner comes with the re-apply.
-func TestSecretsOfAnEarlierVersionGetTheirSecondOwnerWithTheReapply(t *testing.T) {
-	tier.Full(t)
-	f := newOwnFixture(t)
+	f := newFixture(t)
+	h := watchEtcd(f)
 	f.exampleProxy()
 	cluster := f.cluster("c1")
 	f.awaitNoProxy("c1", exampleMerged)
 	report := f.report("c1", "Applied")
-	f.must(f.operator.Stop())
-	f.forgetSecondOwner(report)
-
-	mark, err := f.cp.AuditMark()
-	f.must(err)
-	f.startOperator()
-	modify(f, cluster, func(c *clusterv1.Cluster) { c.Labels["fairlead.test/touched"] = "yes" })
-	f.cluster("c2") // by the time that it is there, the first one was looked at
-	f.report("c2", "Applied")
-	if writes := f.writesTo(mark, "c1"); len(writes) != 0 {
-		t.Errorf("after the upgrade: %v", writes)
+	f.machine("c1", "m-0", nil)
+	f.awaitNodes("c1", 1, 0, 0, 0)
+	defer func() { h.stop(); h.neverBlank() }() // also after a failure: it says why
+	for _, policy := range []metav1.DeletionPropagation{background, foreground, orphan, foreground} {
+		f.must(f.client.Delete(t.Context(), report, client.PropagationPolicy(policy)))
+		report = f.awaitReport("c1", "the collector, and everything applied after it", func(r *v1alpha1.ProxyReport) bool {
+			ready := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionReady)
+			return len(r.Finalizers) == 1 && ready.ObservedGeneration == r.Generation
+		})
+		f.awaitOwners("c1", report.UID, cluster.UID)
 	}
-	report = f.reapply("c1", "paced")
-	f.awaitOwners("c1", report.UID, cluster.UID)
 	for _, record := range report.Status.Secrets {
-		if record.Reverts != 0 || !record.OwnedByCluster {
-			t.Errorf("%+v", record)
+		if record.Reverts != 0 {
+			t.Errorf("%s: %d reverts", record.Name, record.Reverts)
 		}
 	}
-}
-
-// forgetSecondOwner makes Secrets and records what an earlier version left.
-func (f *fixture) forgetSecondOwner(report *v1alpha1.ProxyReport) {
-	f.Helper()
-	values, systemd := f.secrets(report.Name)
-	for _, secret := range []*corev1.Secret{values, systemd} {
-		f.must(f.client.Patch(f.Context(), secret, client.RawPatch(types.StrategicMergePatchType,
-			[]byte(`{"metadata":{"ownerReferences":[{"$patch":"delete","uid":"`+string(secret.OwnerReferences[1].UID)+`"}]}}`))))
-	}
-	awaitStatus(f, report, func(r *v1alpha1.ProxyReport) { // what it wrote at its end may be younger than this report
-		for i := range r.Status.Secrets {
-			r.Status.Secrets[i].OwnedByCluster = false
-		}
-	})
+	f.awaitNodes("c1", 1, 0, 0, 0)
+	h.catchUp()
+	h.stop() // from here on they are to go
+	f.must(f.client.Delete(t.Context(), cluster))
+	f.awaitAllGone("c1")
 }
 
 // awaitOwners awaits that both Secrets have these owners and no other.
@@ -176,38 +119,6 @@ func (f *fixture) awaitOwners(cluster string, report, owner types.UID) {
 		}
 		return true, nil
 	})
-}
-
-// watchDeletions watches Secrets from now on, and returns who names those that were deleted until it is called.
-func (f *fixture) watchDeletions() func() []string {
-	f.Helper()
-	secrets := controlplanetest.Clients(f, f.cp).CoreV1().Secrets(f.namespace)
-	now, err := secrets.List(f.Context(), metav1.ListOptions{})
-	f.must(err)
-	watcher, err := secrets.Watch(f.Context(), metav1.ListOptions{ResourceVersion: now.ResourceVersion})
-	f.must(err)
-	f.Cleanup(watcher.Stop)
-	marks := 0
-	return func() (gone []string) {
-		marks++
-		mark := fmt.Sprint("mark-", marks)
-		_, err := secrets.Create(context.Background(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: mark}}, metav1.CreateOptions{})
-		f.must(err)
-		for event := range watcher.ResultChan() {
-			secret, is := event.Object.(*corev1.Secret)
-			if !is {
-				f.Fatalf("the watch of Secrets says %v", event)
-			}
-			if secret.Name == mark {
-				return gone
-			}
-			if event.Type == watch.Deleted {
-				gone = append(gone, secret.Name)
-			}
-		}
-		f.Fatal("the watch of Secrets ended")
-		return nil
-	}
 }
 
 func TestSecretsOfAClusterThatGoesWhileTheOperatorIsDownGoOnceItIsBack(t *testing.T) {
@@ -243,6 +154,7 @@ func TestSecretsOfAClusterThatGoesWhileTheOperatorIsDownGoOnceItIsBack(t *testin
 	})
 }
 
+// A paused Cluster keeps what it had of the first of its name until it is unpaused; then it inherits nothing.
 func TestAnotherClusterOfTheSameNameDoesNotInheritTheSecrets(t *testing.T) {
 	f := newOwnFixture(t)
 	f.exampleProxy()
@@ -251,73 +163,46 @@ func TestAnotherClusterOfTheSameNameDoesNotInheritTheSecrets(t *testing.T) {
 	first := f.report("c1", "Applied")
 	f.operator.Kill()
 	f.must(f.client.Delete(t.Context(), cluster))
-	f.cluster("c1", func(c *clusterv1.Cluster) { c.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{} })
-	f.startOperator()
-	f.awaitReport("c1", "a report of the new Cluster, withheld", func(r *v1alpha1.ProxyReport) bool {
-		return r.UID != first.UID && notReady(r)
+	cluster = f.cluster("c1", func(c *clusterv1.Cluster) {
+		c.Spec.ControlPlaneEndpoint, c.Spec.Paused = clusterv1.APIEndpoint{}, ptr.To(true)
 	})
-	controlplanetest.Await(t, "the old Secrets to go", func(context.Context) (bool, error) {
-		values, systemd := f.secrets("c1")
-		return holds(values == nil && systemd == nil, "there are %v and %v", nameOf(values), nameOf(systemd))
-	})
-}
-
-func TestAPausedClusterOfTheSameNameKeepsTheSecretsUntilItIsUnpaused(t *testing.T) {
-	tier.Full(t)
-	f := newOwnFixture(t)
-	f.exampleProxy()
-	cluster := f.cluster("c1")
-	f.awaitNoProxy("c1", exampleMerged)
-	first := f.report("c1", "Applied")
-	f.operator.Kill()
-	f.must(f.client.Delete(t.Context(), cluster))
-	yes := true
-	cluster = f.cluster("c1", func(c *clusterv1.Cluster) { c.Spec.Paused = &yes })
 	f.startOperator()
-	paused := f.awaitReport("c1", "Paused", func(r *v1alpha1.ProxyReport) bool { return hasCondition(r, v1alpha1.ConditionPaused) })
+	paused := f.awaitReport("c1", "Paused", func(r *v1alpha1.ProxyReport) bool {
+		return meta.IsStatusConditionTrue(r.Status.Conditions, v1alpha1.ConditionPaused)
+	})
 	if values, systemd := f.secrets("c1"); paused.UID != first.UID || paused.DeletionTimestamp != nil || values == nil || systemd == nil {
 		t.Error("something of a paused Cluster was deleted")
 	}
 	modify(f, cluster, func(c *clusterv1.Cluster) { c.Spec.Paused = nil })
-	f.awaitReport("c1", "a report of the new Cluster", func(r *v1alpha1.ProxyReport) bool {
-		return r.UID != first.UID && r.Status.Cluster.UID == cluster.UID
+	f.awaitReport("c1", "a report of the new Cluster, withheld", func(r *v1alpha1.ProxyReport) bool {
+		return r.UID != first.UID && meta.IsStatusConditionFalse(r.Status.Conditions, v1alpha1.ConditionReady)
 	})
-	f.awaitNoProxy("c1", exampleMerged)
+	controlplanetest.Await(t, "the old Secrets to go", func(context.Context) (bool, error) {
+		values, systemd := f.secrets("c1")
+		return controlplanetest.Holds(values == nil && systemd == nil, "there are %v and %v", nameOf(values), nameOf(systemd))
+	})
 }
 
 func TestDeletingTheCRDOfReportsTakesNoSecretFromALivingCluster(t *testing.T) {
 	tier.Full(t)
 	f := newOwnFixture(t)
 	f.exampleProxy()
-	cluster := f.cluster("c1")
+	f.cluster("c1")
 	f.awaitNoProxy("c1", exampleMerged)
 	f.report("c1", "Applied")
 	crd := &metav1.PartialObjectMetadata{}
 	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
 	crd.Name = "proxyreports.fairlead.io"
-	remove := func() {
-		t.Helper()
-		f.must(f.client.Delete(t.Context(), crd.DeepCopy()))
-		f.awaitReport("c1", "its deletion", func(r *v1alpha1.ProxyReport) bool { return r.DeletionTimestamp != nil })
-		if values, systemd := f.secrets("c1"); values == nil || systemd == nil {
-			t.Fatal("a Secret went with the CRD")
-		}
+	f.must(f.client.Delete(t.Context(), crd))
+	f.awaitReport("c1", "its deletion", func(r *v1alpha1.ProxyReport) bool { return r.DeletionTimestamp != nil })
+	if values, systemd := f.secrets("c1"); values == nil || systemd == nil {
+		t.Fatal("a Secret went with the CRD")
 	}
-	remove()
 	late := f.cluster("c2")
 	f.bringBackTheCRDOfReports()
 	f.awaitNoProxy("c2", exampleMerged)
 	f.must(f.client.Delete(t.Context(), late))
 	f.awaitAllGone("c2")
-
-	remove()
-	f.must(f.client.Delete(t.Context(), cluster))
-	controlplanetest.Await(t, "the CRD and both Secrets to go", func(ctx context.Context) (bool, error) {
-		values, systemd := f.secrets("c1")
-		err := f.client.Get(ctx, client.ObjectKeyFromObject(crd), crd)
-		return holds(values == nil && systemd == nil && apierrors.IsNotFound(err), "there are %v and %v; the CRD: %v, finalizers %v",
-			nameOf(values), nameOf(systemd), err, crd.Finalizers)
-	})
 }
 
 // bringBackTheCRDOfReports does what docs/how-to/troubleshooting.md says, to a CRD that is Terminating.
@@ -370,16 +255,6 @@ func (f *fixture) awaitAllGone(name string) {
 		}
 		return true, nil
 	})
-}
-
-func without(list []string, item string) []string {
-	var rest []string
-	for _, s := range list {
-		if s != item {
-			rest = append(rest, s)
-		}
-	}
-	return rest
 }
 
 func nameOf(secret *corev1.Secret) string {

@@ -134,7 +134,7 @@ func (h *etcdHistory) catchUp() {
 	controlplanetest.Await(h, "the watch on etcd", func(context.Context) (bool, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		return holds(h.seen >= last, "it is at revision %d, and not %d", h.seen, last)
+		return controlplanetest.Holds(h.seen >= last, "it is at revision %d, and not %d", h.seen, last)
 	})
 }
 

@@ -53,31 +53,11 @@ func TestAClusterOnAWSWaitsForItsVPCAndKeepsWhatWasRead(t *testing.T) {
 	f.awaitNoProxy("c1", exampleMerged) // form Exact adds no provider facts
 }
 
-func TestAnInfrastructureObjectThatIsAbsentIsWaitedFor(t *testing.T) {
-	tier.Full(t)
-	f := newOwnFixture(t)
-	f.exampleProxy(newestForm)
-	f.cluster("c1", ofKind("GCPCluster"))
-	f.report("c1", "Applied") // nobody may ever install the kind
-	f.awaitUnread("c1", v1alpha1.ReasonKindNotInstalled)
-
-	f.must(f.cp.Apply(t.Context(), []byte(gcpCRD)))
-	f.cluster("c2", ofKind("GCPCluster"))
-	report := f.report("c2", "FactsPending")
-	if values, systemd := f.secrets("c2"); values != nil || systemd != nil || !isUnread(report, v1alpha1.ReasonObjectNotFound) {
-		t.Fatalf("a Secret was written before its networks were known: %+v", report.Status.Conditions)
-	}
-	f.gcpCluster("c2", "10.128.0.0/20")
-	if report := f.report("c2", "Applied"); !strings.Contains(report.Status.NoProxy.Go, "10.128.0.0/20") || hasCondition(report, v1alpha1.ConditionFactsUnread) {
-		t.Errorf("%+v", report.Status)
-	}
-}
-
 // Networks of nodes would leave NO_PROXY, and machines be rolled, because a role, an object or a CRD is gone for a while.
 func TestFactsStayWhileTheirObjectCannotBeRead(t *testing.T) {
 	tier.Full(t)
 	f := newOwnFixture(t)
-	f.must(f.cp.Apply(t.Context(), []byte(gcpCRD)))
+	f.must(f.cp.Apply(t.Context(), gcpCRD))
 	f.exampleProxy(newestForm)
 	object := f.gcpCluster("c1", "10.128.0.0/20")
 	f.cluster("c1", ofKind("GCPCluster"))
@@ -107,12 +87,12 @@ func TestFactsStayWhileTheirObjectCannotBeRead(t *testing.T) {
 	modify(f, role, func(r *rbacv1.ClusterRole) { metav1.SetMetaDataLabel(&r.ObjectMeta, aggregated, "true") })
 	f.must(f.client.Delete(t.Context(), object))
 	check(v1alpha1.ReasonObjectNotFound)
-	crd := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "gcpclusters.infrastructure.cluster.x-k8s.io"}}
-	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
-	f.must(f.client.Delete(t.Context(), crd))
+	kind := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "gcpclusters.infrastructure.cluster.x-k8s.io"}}
+	kind.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	f.must(f.client.Delete(t.Context(), kind))
 	check(v1alpha1.ReasonKindNotInstalled)
 
-	f.must(f.cp.Apply(t.Context(), []byte(gcpCRD)))
+	f.must(f.cp.Apply(t.Context(), gcpCRD))
 	f.gcpCluster("c1", "10.132.0.0/20")
 	f.awaitUnread("c1", "")
 	if list := f.report("c1", "Applied").Status.NoProxy.Go; !strings.Contains(list, "10.132.0.0/20") || strings.Contains(list, "10.128.0.0/20") {
@@ -157,7 +137,7 @@ func (f *fixture) gcpCluster(name, network string) *unstructured.Unstructured {
 func TestAUsersRowAndClusterRoleTeachAProviderOfTheirs(t *testing.T) {
 	tier.Full(t)
 	f := newOwnFixture(t)
-	f.must(f.cp.Apply(t.Context(), []byte(acmeCRD)))
+	f.must(f.cp.Apply(t.Context(), crd("acme.example", "AcmeCluster", "v1")))
 	f.exampleProxy()
 	acme := infrastructure("acme.example/v1", "AcmeCluster", f.namespace, "c1")
 	f.must(unstructured.SetNestedStringSlice(acme.Object, []string{"10.9.0.0/16"}, "spec", "networks"))
@@ -185,20 +165,6 @@ func TestAUsersRowAndClusterRoleTeachAProviderOfTheirs(t *testing.T) {
 	}
 }
 
-func TestAUsersRowThatCannotBeReadIsNamed(t *testing.T) {
-	tier.Full(t)
-	f := newOwnFixture(t)
-	f.must(f.client.Create(t.Context(), &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "acme", Labels: map[string]string{v1alpha1.ProviderFactsLabel: "true"}},
-		Data:       map[string]string{"acme.yaml": strings.ReplaceAll(acmeRow, "paths", "path")},
-	}))
-	f.exampleProxy()
-	f.cluster("c1")
-	if message := readyMessage(f.report("c1", "InvalidProviderFacts")); !strings.Contains(message, "ConfigMap acme: data.acme.yaml") || !strings.Contains(message, "path") {
-		t.Errorf("the message does not name the ConfigMap: %s", message)
-	}
-}
-
 const acmeRow = `
 rows:
 - group: acme.example
@@ -209,35 +175,26 @@ rows:
     required: true
 `
 
-const gcpCRD = `
+// crd is that of a kind of any content.
+func crd(group, kind, version string) []byte {
+	const text = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: gcpclusters.infrastructure.cluster.x-k8s.io}
+metadata: {name: %[3]s.%[1]s}
 spec:
-  group: infrastructure.cluster.x-k8s.io
+  group: %[1]s
   scope: Namespaced
-  names: {kind: GCPCluster, plural: gcpclusters}
+  names: {kind: %[2]s, plural: %[3]s}
   versions:
-  - name: v1beta1
+  - name: %[4]s
     served: true
     storage: true
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
+	return fmt.Appendf(nil, text, group, kind, strings.ToLower(kind)+"s", version)
+}
 
-const acmeCRD = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: acmeclusters.acme.example}
-spec:
-  group: acme.example
-  scope: Namespaced
-  names: {kind: AcmeCluster, plural: acmeclusters}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`
+var gcpCRD = crd("infrastructure.cluster.x-k8s.io", "GCPCluster", "v1beta1")
 
 func ofKind(kind string) func(*clusterv1.Cluster) {
 	return func(c *clusterv1.Cluster) { c.Spec.InfrastructureRef.Kind = kind }

@@ -3,10 +3,13 @@ package operator_test
 import (
 	"context"
 	"fmt"
+	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -24,6 +27,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
@@ -201,14 +205,14 @@ func (f *fixture) cluster(name string, change ...func(*clusterv1.Cluster)) *clus
 // modify changes an object, again and again if somebody else does.
 func modify[T client.Object](f *fixture, object T, change func(T)) {
 	f.Helper()
-	controlplanetest.Await(f, "a change of "+object.GetName(), func(ctx context.Context) (bool, error) {
-		if err := f.client.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
-			return false, err
-		}
-		change(object)
-		err := f.client.Update(ctx, object)
-		return err == nil, err
-	})
+	controlplanetest.Change(f, f.client, object, change)
+}
+
+// setNoProxy changes the list in a proxy's Secret.
+func (f *fixture) setNoProxy(proxy *v1alpha1.CorporateProxy, list string) {
+	f.Helper()
+	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: proxy.Name}}
+	modify(f, source, func(s *corev1.Secret) { s.Data["noProxy"] = []byte(list) })
 }
 
 // report awaits a report whose condition Ready has this reason, and returns it.
@@ -311,4 +315,39 @@ func (f *fixture) reapply(cluster, request string) *v1alpha1.ProxyReport {
 	return f.awaitReport(cluster, "request "+request+" handled", func(r *v1alpha1.ProxyReport) bool {
 		return r.Status.HandledRequest == request
 	})
+}
+
+// metric returns the value of one series of a metrics page, or 0.
+func metric(page, series string) float64 {
+	for line := range strings.SplitSeq(page, "\n") {
+		if rest, found := strings.CutPrefix(line, series+" "); found {
+			value, _ := strconv.ParseFloat(rest, 64)
+			return value
+		}
+	}
+	return 0
+}
+
+// binding is that of an admission policy.
+func binding(name string) *admissionv1.ValidatingAdmissionPolicyBinding {
+	return &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+// fairlead runs the command line as somebody. Nothing that it prints has the example's password.
+func (f *fixture) fairlead(as *rest.Config, args ...string) (status int, stdout, stderr string) {
+	f.Helper()
+	program, err := tools.Program(f.Context(), "fairlead")
+	f.must(err)
+	kubeconfig, err := f.cp.Kubeconfig(as)
+	f.must(err)
+	command := exec.CommandContext(f.Context(), program, append(args, "--kubeconfig", kubeconfig)...)
+	var out, problem strings.Builder
+	command.Stdout, command.Stderr = &out, &problem
+	if err := command.Run(); command.ProcessState == nil {
+		f.Fatal(err)
+	}
+	if strings.Contains(out.String()+problem.String(), "mySuperSecretPassword") {
+		f.Errorf("fairlead %s prints a password", args)
+	}
+	return command.ProcessState.ExitCode(), out.String(), problem.String()
 }

@@ -27,7 +27,7 @@ func (f *fixture) awaitLists(cluster, values, dropIns string) {
 	controlplanetest.Await(f, "lists of "+cluster, func(context.Context) (bool, error) {
 		v, s := f.secrets(cluster)
 		if v == nil || s == nil {
-			return holds(false, "there are %v and %v", nameOf(v), nameOf(s))
+			return controlplanetest.Holds(false, "there are %v and %v", nameOf(v), nameOf(s))
 		}
 		for text, want := range map[string]string{
 			string(v.Data[render.ValuesKey]):     "\nno_proxy: " + values + "\n",
@@ -40,34 +40,6 @@ func (f *fixture) awaitLists(cluster, values, dropIns string) {
 		}
 		return true, nil
 	})
-}
-
-func TestANewClusterGetsThePortableFormForEachAudience(t *testing.T) {
-	f := newFixture(t)
-	name := "portable-" + f.namespace
-	f.source(name, map[string]string{"http": proxyURL, "https": proxyURL, "noProxy": "fd12::/48,example.com"})
-	proxy := f.proxy(name, newestForm)
-	f.cluster("c1")
-	f.awaitLists("c1", portableAny, portableGo)
-
-	report := f.report("c1", "Applied")
-	if report.Status.Form != "Portable/v3" || report.Status.NoProxy.Any != portableAny || report.Status.NoProxy.Go != portableGo {
-		t.Errorf("the report says %s: %+v", report.Status.Form, report.Status.NoProxy)
-	}
-	wantFinding(t, "report", report.Status.Findings, "Omitted", "fd12::/48")
-	wantFinding(t, "report", report.Status.Findings, "NetworkMembers", "100.64.0.0/13")
-	f.awaitProxy(proxy, func(p *v1alpha1.CorporateProxy) bool { return len(p.Status.Findings) > 0 })
-	wantFinding(t, "CorporateProxy", proxy.Status.Findings, "Omitted", "fd12::/48")
-}
-
-func wantFinding(t *testing.T, where string, findings []v1alpha1.ReportedFinding, code, entry string) {
-	t.Helper()
-	for _, finding := range findings {
-		if finding.Code == code && len(finding.Entries) > 0 && finding.Entries[0] == entry && finding.Severity != "" && finding.Message != "" {
-			return
-		}
-	}
-	t.Errorf("the %s has no %s about %s: %+v", where, code, entry, findings)
 }
 
 // An upgrade must not roll machines: a list in another form is another list.
@@ -101,18 +73,4 @@ func TestAClusterKeepsItsFormUntilTheInstallationAsksForAnother(t *testing.T) {
 		t.Errorf("without its status, the form became %s", report.Status.Form)
 	}
 	f.awaitNoProxy("c1", exact)
-
-	// A report of an earlier version gets its annotations when the Secrets are applied anyway.
-	f.must(f.client.Patch(t.Context(), report, client.RawPatch(types.MergePatchType,
-		[]byte(`{"metadata":{"annotations":{"`+v1alpha1.FormAnnotation+`":null,"`+v1alpha1.FactsVersionAnnotation+`":null}}}`))))
-	report = f.reapply("c1", "after the annotations were lost")
-	if report.Annotations[v1alpha1.FormAnnotation] != "Exact" || report.Annotations[v1alpha1.FactsVersionAnnotation] != "Facts/v1" {
-		t.Errorf("promised are %v", report.Annotations)
-	}
-
-	modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.Form = "Portable/v3" })
-	f.awaitLists("c1", portableAny, portableGo)
-	f.awaitReport("c1", "the new form in its metadata", func(r *v1alpha1.ProxyReport) bool {
-		return r.Annotations[v1alpha1.FormAnnotation] == "Portable/v3"
-	})
 }

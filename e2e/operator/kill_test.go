@@ -8,8 +8,6 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,6 +16,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	registrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
@@ -38,30 +37,18 @@ const (
 
 var toNew = strings.NewReplacer("old-Password", "new-Password", "192.168.52.220", "192.168.52.221", "old.example.com", "new.example.com")
 
-// killedFleetSize is that of N=, which takes its time, or one that is big enough to be caught in the act.
-func killedFleetSize(t *testing.T) int {
-	t.Helper()
-	text, given := os.LookupEnv("N")
-	if !given {
-		return 150
-	}
-	size, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return size
-}
-
 // While one change goes through the fleet, the operator, the API server and etcd are killed, one after the other. A watch
 // on etcd sees every version of every Secret: each is whole, the old or the new.
 func TestKillsDuringAFanOutLeaveEverySecretWhole(t *testing.T) {
 	tier.Full(t)
-	size := killedFleetSize(t)
+	const size = 150                         // big enough to be caught in the act
 	f := newOwnFixture(t, "--concurrency=4") // slow enough to be caught in the act
 	h := watchEtcd(f)
 	limit := h.gate()
 	source := f.source("killed", map[string]string{"http": killedOldURL, "https": killedOldURL, "noProxy": killedOldNoProxy})
-	f.awaitProxy(f.proxy("killed"), isReady)
+	f.awaitProxy(f.proxy("killed"), func(p *v1alpha1.CorporateProxy) bool {
+		return meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionReady)
+	})
 	for i := range size {
 		f.cluster(killedName(i), func(c *clusterv1.Cluster) { c.Spec.ControlPlaneEndpoint.Host = killedHost(i) })
 	}
@@ -165,15 +152,6 @@ func (h *etcdHistory) gate() (limit *atomic.Int64) {
 func killedName(i int) string { return fmt.Sprintf("killed-%04d", i) }
 func killedHost(i int) string { return fmt.Sprintf("10.20.%d.%d", i/200, i%200) }
 
-func isReady(proxy *v1alpha1.CorporateProxy) bool {
-	for _, condition := range proxy.Status.Conditions {
-		if condition.Type == v1alpha1.ConditionReady {
-			return condition.Status == metav1.ConditionTrue
-		}
-	}
-	return false
-}
-
 // awaitReady awaits the reports of all clusters of this test.
 func (f *fixture) awaitReady(size int) {
 	f.Helper()
@@ -183,7 +161,7 @@ func (f *fixture) awaitReady(size int) {
 			return false, err
 		}
 		for i := range reports.Items {
-			if notReady(&reports.Items[i]) || len(reports.Items[i].Status.Secrets) != 2 {
+			if meta.IsStatusConditionFalse(reports.Items[i].Status.Conditions, v1alpha1.ConditionReady) || len(reports.Items[i].Status.Secrets) != 2 {
 				return false, fmt.Errorf("%s is not ready", reports.Items[i].Name)
 			}
 		}

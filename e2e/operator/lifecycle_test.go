@@ -1,13 +1,16 @@
 package operator_test
 
 import (
+	"context"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
@@ -30,6 +33,12 @@ func TestACreatedClusterGetsBothSecretsFromThePublishedExample(t *testing.T) {
 	if got := len(report.Status.Entries); got != 7 {
 		t.Errorf("the report lists %d derived entries, not 7: %v", got, report.Status.Entries)
 	}
+	controlplanetest.Await(t, "the counts", func(ctx context.Context) (bool, error) {
+		page, err := f.operator.Metrics(ctx)
+		return controlplanetest.Holds(metric(page, `fairlead_reports{mode="Proxied",reason="Applied"}`) >= 1 &&
+			metric(page, `fairlead_secret_writes_total{result="written",role="cluster-values"}`) >= 1 &&
+			metric(page, `fairlead_secret_writes_total{result="written",role="systemd-proxy"}`) >= 1, "%s (%v)", page, err)
+	})
 }
 
 func TestAChangeOfTheInstallationReachesEveryCluster(t *testing.T) {
@@ -50,31 +59,6 @@ func TestAChangeOfTheInstallationReachesEveryCluster(t *testing.T) {
 	f.awaitNoProxy("c1", "cluster.local,100.64.0.0/13,100.96.0.0/11,178.170.32.59,mirror.example,registry.corp.example,svc,127.0.0.1,localhost")
 }
 
-func TestAClusterWithoutEndpointWaitsAndIsWrittenWhenItIsKnown(t *testing.T) {
-	f := newFixture(t)
-	f.exampleProxy()
-	cluster := f.cluster("c1", func(c *clusterv1.Cluster) { c.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{} })
-	f.report("c1", "EndpointUnknown")
-	if values, systemd := f.secrets("c1"); values != nil || systemd != nil {
-		t.Fatal("a Secret was written before the endpoint was known")
-	}
-	modify(f, cluster, func(c *clusterv1.Cluster) {
-		c.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: exampleEndpoint, Port: 6443}
-	})
-	f.awaitNoProxy("c1", exampleMerged)
-}
-
-func TestAnOverrideAddsAndExcludesWhatItMay(t *testing.T) {
-	f := newFixture(t)
-	f.exampleProxy()
-	f.cluster("c1")
-	f.override("c1", v1alpha1.ProxyOverrideSpec{
-		NoProxy: []v1alpha1.NoProxyEntry{{Value: "registry.acme.internal"}},
-		Exclude: []string{exampleEndpoint},
-	})
-	f.awaitNoProxy("c1", "cluster.local,100.64.0.0/13,100.96.0.0/11,172.16.0.0/16,internal.corpdomain.net,example.com,registry.acme.internal,svc,127.0.0.1,localhost")
-}
-
 func TestDirectBlanksBothSecretsAndKeepsThem(t *testing.T) {
 	f := newFixture(t)
 	f.exampleProxy(func(p *v1alpha1.CorporateProxy) { p.Spec.Delegation.Direct = "Allowed" })
@@ -89,36 +73,36 @@ func TestDirectBlanksBothSecretsAndKeepsThem(t *testing.T) {
 	f.awaitNoProxy("c1", exampleMerged)
 }
 
-func TestDirectThatIsNotDelegatedLeavesTheSecretsAsTheyAre(t *testing.T) {
-	f := newFixture(t)
-	f.exampleProxy()
-	f.cluster("c1")
-	f.awaitNoProxy("c1", exampleMerged)
-	f.override("c1", v1alpha1.ProxyOverrideSpec{Mode: v1alpha1.ModeDirect})
-	f.report("c1", "NotDelegated")
-	f.awaitNoProxy("c1", exampleMerged)
-}
-
-func TestTheLastGoodSecretsStayWhenTheCorporateProxyIsDeleted(t *testing.T) {
+// A typo in the selector, a deleted CorporateProxy, and a report that somebody deletes while nothing can be written: the Secrets stay.
+func TestTheLastGoodSecretsStay(t *testing.T) {
 	f := newFixture(t)
 	proxy := f.exampleProxy()
-	f.cluster("c1")
+	cluster := f.cluster("c1")
 	f.awaitNoProxy("c1", exampleMerged)
-	f.must(f.client.Delete(t.Context(), proxy))
-	f.awaitReport("c1", "not Ready", notReady)
-	f.awaitNoProxy("c1", exampleMerged)
-}
-
-func TestTheLastGoodSecretsStayWhenASelectorNoLongerMatches(t *testing.T) {
-	f := newFixture(t)
-	proxy := f.exampleProxy()
-	f.cluster("c1")
-	f.awaitNoProxy("c1", exampleMerged)
+	f.report("c1", "Applied")
 	modify(f, proxy, func(p *v1alpha1.CorporateProxy) {
 		p.Spec.ClusterSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"typo": "yes"}}
 	})
-	f.awaitReport("c1", "not Ready", notReady)
+	f.report("c1", "NotSelected")
 	f.awaitNoProxy("c1", exampleMerged)
+	f.must(f.client.Delete(t.Context(), proxy))
+	report := f.report("c1", "NoCorporateProxy")
+	f.awaitNoProxy("c1", exampleMerged)
+
+	f.must(f.client.Delete(t.Context(), report))
+	f.source("again-"+f.namespace, map[string]string{"http": proxyURL, "noProxy": "again.example"})
+	f.proxy("again-" + f.namespace)
+	after := f.awaitReport("c1", "the change", func(r *v1alpha1.ProxyReport) bool {
+		return r.Status.ProxyName == "again-"+f.namespace
+	})
+	if after.UID != report.UID || after.DeletionTimestamp == nil {
+		t.Error("it is another report, or was not deleted")
+	}
+	if values, systemd := f.secrets("c1"); values == nil || systemd == nil {
+		t.Error("a Secret went")
+	}
+	f.must(f.client.Delete(t.Context(), cluster))
+	f.awaitAllGone("c1")
 }
 
 func TestAClusterThatNothingSelectsGetsBlankSecrets(t *testing.T) {
@@ -143,7 +127,9 @@ func TestNothingIsWrittenToAPausedCluster(t *testing.T) {
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, clusterv1.PausedAnnotation, "")
 	})
 	for _, name := range []string{"c1", "c2"} {
-		f.awaitReport(name, "Paused", func(r *v1alpha1.ProxyReport) bool { return hasCondition(r, v1alpha1.ConditionPaused) })
+		f.awaitReport(name, "Paused", func(r *v1alpha1.ProxyReport) bool {
+			return meta.IsStatusConditionTrue(r.Status.Conditions, v1alpha1.ConditionPaused)
+		})
 	}
 	modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.NoProxy = []v1alpha1.NoProxyEntry{{Value: "later.example"}} })
 	f.cluster("c3")
@@ -153,32 +139,6 @@ func TestNothingIsWrittenToAPausedCluster(t *testing.T) {
 
 	modify(f, annotated, func(c *clusterv1.Cluster) { delete(c.Annotations, clusterv1.PausedAnnotation) })
 	f.awaitNoProxy("c2", f.noProxy("c3"))
-}
-
-func TestAReportThatSomebodyDeletesStaysAndWithItTheSecrets(t *testing.T) {
-	f := newFixture(t)
-	proxy := f.exampleProxy()
-	cluster := f.cluster("c1")
-	report := f.report("c1", "Applied")
-	f.awaitNoProxy("c1", exampleMerged)
-	// With a problem: nothing could be written again.
-	f.must(f.client.Delete(t.Context(), proxy))
-	f.awaitReport("c1", "not Ready", notReady)
-	f.must(f.client.Delete(t.Context(), report))
-
-	f.source("again-"+f.namespace, map[string]string{"http": proxyURL, "noProxy": "again.example"})
-	f.proxy("again-" + f.namespace)
-	after := f.awaitReport("c1", "the change", func(r *v1alpha1.ProxyReport) bool {
-		return r.Status.ProxyName == "again-"+f.namespace
-	})
-	if after.UID != report.UID || after.DeletionTimestamp == nil {
-		t.Error("it is another report, or was not deleted")
-	}
-	if values, systemd := f.secrets("c1"); values == nil || systemd == nil {
-		t.Error("a Secret went")
-	}
-	f.must(f.client.Delete(t.Context(), cluster))
-	f.awaitAllGone("c1")
 }
 
 func (f *fixture) override(cluster string, spec v1alpha1.ProxyOverrideSpec) *v1alpha1.ProxyOverride {
@@ -213,22 +173,4 @@ no_proxy: ""
 			f.Errorf("%s is not blank: %s", key, got)
 		}
 	}
-}
-
-func notReady(r *v1alpha1.ProxyReport) bool {
-	for _, c := range r.Status.Conditions {
-		if c.Type == v1alpha1.ConditionReady {
-			return c.Status == metav1.ConditionFalse
-		}
-	}
-	return false
-}
-
-func hasCondition(r *v1alpha1.ProxyReport, kind string) bool {
-	for _, c := range r.Status.Conditions {
-		if c.Type == kind {
-			return c.Status == metav1.ConditionTrue
-		}
-	}
-	return false
 }

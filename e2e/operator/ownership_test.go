@@ -2,13 +2,18 @@ package operator_test
 
 import (
 	"context"
+	"encoding/base64"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,6 +24,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/tier"
+	"github.com/fairlead-io/fairlead/internal/core/cabundle/cabundletest"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
@@ -62,9 +68,7 @@ func (f *fixture) nextSecond(cluster string) {
 	f.Helper()
 	values, _ := f.secrets(cluster)
 	for _, entry := range values.ManagedFields {
-		controlplanetest.Await(f, "the next second", func(context.Context) (bool, error) {
-			return controlplanetest.Holds(metav1.Now().Rfc3339Copy().After(entry.Time.Time), "it is still that of %s", entry.Time)
-		})
+		f.nextSecondOf(*entry.Time)
 	}
 }
 
@@ -83,7 +87,7 @@ func TestARivalIsNamedAndWrittenAgainstAtGrowingIntervals(t *testing.T) {
 		f.awaitNoProxy("c1", exampleMerged)
 	}
 	report := f.report("c1", "Contended")
-	if !hasCondition(report, v1alpha1.ConditionContended) {
+	if !meta.IsStatusConditionTrue(report.Status.Conditions, v1alpha1.ConditionContended) {
 		t.Error("the condition Contended is missing")
 	}
 	if message := readyMessage(report); !strings.Contains(message, `"rival-operator"`) || !strings.Contains(message, "2 times") {
@@ -93,12 +97,11 @@ func TestARivalIsNamedAndWrittenAgainstAtGrowingIntervals(t *testing.T) {
 	f.report("c1", "Applied")
 }
 
+// Once it is free, it is written.
 func TestANameThatIsTakenIsNeverTouched(t *testing.T) {
 	for name, foreign := range map[string]*corev1.Secret{
 		"without our label":                {Data: map[string][]byte{"values": []byte("theirs")}},
-		"with other keys":                  {Data: map[string][]byte{"other": []byte("theirs")}},
 		"of another type":                  {Type: "example.com/type", Data: map[string][]byte{"values": []byte("theirs")}},
-		"of Cluster API":                   {Type: "cluster.x-k8s.io/secret", Data: map[string][]byte{"value": []byte("theirs")}},
 		"of Cluster API, though annotated": {Type: "cluster.x-k8s.io/secret", ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{render.AdoptKey: "true"}}, Data: map[string][]byte{"value": []byte("theirs")}},
 		"and empty":                        {},
 	} {
@@ -109,7 +112,7 @@ func TestANameThatIsTakenIsNeverTouched(t *testing.T) {
 			f.exampleProxy()
 			f.cluster("c1")
 			report := f.report("c1", "NameTaken")
-			if !hasCondition(report, v1alpha1.ConditionNameTaken) || !strings.Contains(readyMessage(report), "c1-cluster-values") {
+			if !meta.IsStatusConditionTrue(report.Status.Conditions, v1alpha1.ConditionNameTaken) || !strings.Contains(readyMessage(report), "c1-cluster-values") {
 				t.Errorf("conditions: %+v", report.Status.Conditions)
 			}
 			values, systemd := f.secrets("c1")
@@ -119,6 +122,13 @@ func TestANameThatIsTakenIsNeverTouched(t *testing.T) {
 			if systemd == nil {
 				t.Error("the other Secret was not written")
 			}
+
+			f.must(f.client.Delete(t.Context(), foreign))
+			f.reapply("c1", "free")
+			if report := f.report("c1", "Applied"); meta.IsStatusConditionTrue(report.Status.Conditions, v1alpha1.ConditionNameTaken) {
+				t.Error("the condition NameTaken is left")
+			}
+			f.awaitNoProxy("c1", exampleMerged)
 		})
 	}
 }
@@ -141,22 +151,6 @@ func TestAnnotatedSecretsAreAdoptedWhole(t *testing.T) {
 	}
 }
 
-func TestATakenNameIsWrittenOnceItIsFree(t *testing.T) {
-	f := newFixture(t)
-	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "c1-systemd-proxy"}}
-	f.must(f.client.Create(t.Context(), foreign))
-	f.exampleProxy()
-	f.cluster("c1")
-	f.report("c1", "NameTaken")
-	f.must(f.client.Delete(t.Context(), foreign))
-	f.reapply("c1", "free")
-	report := f.report("c1", "Applied")
-	if hasCondition(report, v1alpha1.ConditionNameTaken) {
-		t.Error("the condition NameTaken is left")
-	}
-	f.awaitNoProxy("c1", exampleMerged)
-}
-
 // As on OpenShift. Who may not delete an object may not change its owners there.
 func TestOwnersAreWrittenWhereTheAPIServerEnforcesPermissionsOnThem(t *testing.T) {
 	tier.Full(t) // 40 s: a control plane of its own
@@ -165,7 +159,7 @@ func TestOwnersAreWrittenWhereTheAPIServerEnforcesPermissionsOnThem(t *testing.T
 	theirs := f.theirs("c1"+render.ValuesSuffix, "values", map[string]string{render.AdoptKey: "true"})
 	f.cluster("c1")
 	f.awaitReport("c1", "the refusal", func(r *v1alpha1.ProxyReport) bool {
-		return notReady(r) && strings.Contains(readyMessage(r), "cannot set an ownerRef")
+		return meta.IsStatusConditionFalse(r.Status.Conditions, v1alpha1.ConditionReady) && strings.Contains(readyMessage(r), "cannot set an ownerRef")
 	})
 
 	f.must(f.cp.ApplyFS(t.Context(), config.OwnerReferences))
@@ -193,4 +187,55 @@ func TestOwnersAreWrittenWhereTheAPIServerEnforcesPermissionsOnThem(t *testing.T
 	if err := thief.Delete(t.Context(), values); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "deletes only revisions") {
 		t.Errorf("deleting a Secret: %v", err)
 	}
+}
+
+// The names are the contract; admission_policy.yaml lets the operator write no others.
+var nodeKeys = []string{
+	"containerdProxy", "crioProxy", "environmentFile", "environmentFileDropIn", "etcEnvironment", "fcosButane", "fcosIgnition",
+	"flatcarButane", "flatcarIgnition", "k3sEnvironment", "kubeAPIServerPatch", "kubeControllerManagerPatch", "kubeSchedulerPatch",
+	"kubeletProxy", "relayInstallService", "relayPolicy", "relayService", "relaySettings", "relaySocket", "relayUpdatePath", "relayUpdateService",
+	"rke2Environment", "trustedCA",
+}
+
+func TestEveryKeyThatMachinesCanGetIsWrittenByTheOperatorAndGoesAgain(t *testing.T) {
+	f := newFixture(t)
+	authority, _ := cabundletest.Authority(t, "A")
+	proxy := f.exampleProxy(trusts("", f.ca(authority).Name), func(p *v1alpha1.CorporateProxy) {
+		p.Spec.Node = v1alpha1.NodeSettings{
+			Units:       []string{"crio.service"},
+			Files:       []string{"EnvironmentFile", "EtcEnvironment", "RKE2", "K3s", "StaticPods", "Flatcar", "FedoraCoreOS"},
+			Base64Twins: true, Delivery: "Relay", Relay: v1alpha1.MachineRelay{Image: "registry.example/fairlead-relay:1"},
+		}
+	})
+	f.cluster("c1")
+	var withTwins []string
+	for _, key := range nodeKeys {
+		withTwins = append(withTwins, key, key+".base64")
+	}
+	secret := f.awaitKeys("c1", withTwins)
+	for _, key := range nodeKeys {
+		if plain, twin := secret.Data[key], secret.Data[key+".base64"]; len(plain) == 0 || string(twin) != base64.StdEncoding.EncodeToString(plain) {
+			t.Errorf("%s is\n%s\nand its twin %s", key, plain, twin)
+		}
+	}
+
+	modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.Node, p.Spec.TrustedCARef = v1alpha1.NodeSettings{}, nil })
+	f.awaitKeys("c1", []string{"containerdProxy", "kubeletProxy"})
+}
+
+// awaitKeys awaits that the Secret for machines has these keys and no others.
+func (f *fixture) awaitKeys(cluster string, want []string) *corev1.Secret {
+	f.Helper()
+	want = slices.Sorted(slices.Values(want))
+	var secret *corev1.Secret
+	controlplanetest.Await(f, "the keys of "+cluster, func(context.Context) (bool, error) {
+		if secret = f.secret(cluster + render.SystemdSuffix); secret == nil {
+			return false, errors.New("no Secret")
+		}
+		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(secret.Data))); diff != "" {
+			return false, errors.New(diff)
+		}
+		return true, nil
+	})
+	return secret
 }

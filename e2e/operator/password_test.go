@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/internal/core/cabundle/cabundletest"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
@@ -33,16 +34,16 @@ const canary = "c4nary-0f-the-search"
 
 func TestNoPasswordIsFoundWhereItNeedNotBe(t *testing.T) {
 	f := newOwnFixture(t, "--log-level=trace", "--reapply-interval=2s")
-	f.liveThrough()
+	keyLines := f.liveThrough()
 
 	haystacks := f.everywhere()
 	for name, text := range haystacks {
 		if strings.TrimSpace(text) == "" {
 			t.Errorf("%s is empty, so nothing was searched", name)
 		}
-		for _, needle := range slices.Concat(spellings(plantedInURL), spellings(plantedRaw), spellings(plantedOld)) {
+		for _, needle := range slices.Concat(spellings(plantedInURL), spellings(plantedRaw), spellings(plantedOld), keyLines) {
 			if at := strings.Index(text, needle); at >= 0 {
-				t.Errorf("%s contains the password: %s", name, text[max(0, at-200):min(len(text), at+60)])
+				t.Errorf("%s contains a password, or a line of a private key: %s", name, text[max(0, at-200):min(len(text), at+60)])
 			}
 		}
 	}
@@ -60,14 +61,17 @@ func TestNoPasswordIsFoundWhereItNeedNotBe(t *testing.T) {
 }
 
 // liveThrough makes everything happen that writes messages: success, drift, a
-// rival, a taken name, bad sources of each kind, refused requests.
-func (f *fixture) liveThrough() {
+// rival, a taken name, bad sources of each kind, a private key beside the certificate, refused requests. It returns the lines
+// of that key, raw and as base64.
+func (f *fixture) liveThrough() (keyLines []string) {
 	f.Helper()
 	good := map[string]string{
 		"http": "http://user:" + plantedInURL + "@proxy.example:3128", "httpPrevious": "http://user:" + plantedOld + "@proxy.example:3128", "noProxy": exampleNoProxy,
 	}
 	source := f.source("values", good)
-	f.proxy("values")
+	authority, key := cabundletest.Authority(f, "A")
+	bundle := f.source("ca", map[string]string{"ca.crt": authority})
+	f.proxy("values", trusts("Secret", bundle.Name))
 	f.cluster(canary)
 	f.report(canary, "Applied")
 
@@ -107,6 +111,17 @@ func (f *fixture) liveThrough() {
 		f.report("taken", "NameTaken")
 	}
 
+	modify(f, bundle, func(s *corev1.Secret) { s.Data["ca.crt"] = []byte(key + authority) })
+	f.awaitReport(canary, "the private key is refused", func(r *v1alpha1.ProxyReport) bool {
+		return strings.HasPrefix(readyMessage(r), "Secret ca: data.ca.crt: line 1: a private key is in it")
+	})
+	f.awaitCA(canary, authority) // the last good one
+	modify(f, bundle, func(s *corev1.Secret) { s.Data["ca.crt"] = []byte(authority) })
+	f.report("taken", "NameTaken")
+	for _, line := range strings.Split(strings.TrimSpace(key), "\n") {
+		keyLines = append(keyLines, line, base64.StdEncoding.EncodeToString([]byte(line)))
+	}
+
 	f.source("raw", map[string]string{"username": "user", "password": plantedRaw})
 	f.proxy("raw", func(p *v1alpha1.CorporateProxy) {
 		p.Spec.Priority = 1
@@ -122,6 +137,7 @@ func (f *fixture) liveThrough() {
 	}
 	f.must(f.client.Delete(f.Context(), &v1alpha1.CorporateProxy{ObjectMeta: metav1.ObjectMeta{Name: "raw"}}))
 	f.awaitReport(canary, "the URL's credentials", func(r *v1alpha1.ProxyReport) bool { return r.Status.ProxyName == "values" })
+	return keyLines
 }
 
 // spellings are the ways in which a password may turn up.
@@ -151,7 +167,7 @@ func (f *fixture) everywhere() map[string]string {
 		if err := f.client.List(ctx, events); err != nil {
 			return false, err
 		}
-		return holds(len(events.Items) > 5, "there are %d", len(events.Items))
+		return controlplanetest.Holds(len(events.Items) > 5, "there are %d", len(events.Items))
 	})
 	audit, err := f.cp.AuditEvents(0)
 	f.must(err)

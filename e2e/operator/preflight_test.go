@@ -3,7 +3,6 @@ package operator_test
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -19,7 +18,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/ports"
 	"github.com/fairlead-io/fairlead/e2e/process"
-	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 )
@@ -101,8 +99,8 @@ func TestAPasswordThatTheProxyRefusesReachesNoCluster(t *testing.T) {
 	if !strings.Contains(stalled, "revision 3") || !strings.Contains(stalled, "correct the user or the password") || strings.Contains(stalled, "wrong") {
 		t.Error(stalled)
 	}
-	if out := w.rolloutStatus(); !strings.Contains(out, "407") || !strings.Contains(out, "revision 3") {
-		t.Error(out)
+	if status, out, _ := w.fairlead(w.cp.Admin(), "rollout", "status", w.proxy.Name); status == 0 || !strings.Contains(out, "407") || !strings.Contains(out, "revision 3") {
+		t.Errorf("status %d: %s", status, out)
 	}
 	w.setNoProxy(w.proxy, "another.example") // the same password, in another revision
 	w.awaitReachable(metav1.ConditionFalse, "CredentialsRefused", "revision 4")
@@ -136,39 +134,6 @@ func TestAPasswordThatTheProxyRefusesReachesNoCluster(t *testing.T) {
 	}
 }
 
-// Where nothing answers, it says so; where the management cluster reaches the proxy with neither revision, it says so and lets
-// clusters have it.
-func TestAPreflightThatCannotTellStopsNoRolloutWithoutAWord(t *testing.T) {
-	tier.Full(t)
-	f := newOwnFixture(t, "--preflight")
-	w := newWavesOf(f, 1, 3, func(p *v1alpha1.CorporateProxy) { p.Spec.Probes = &v1alpha1.Probes{} })
-	closed, err := ports.Reserve()
-	f.must(err)
-	versions := w.count(w.all())
-	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: w.proxy.Name}}
-	change := func(url string) {
-		t.Helper()
-		modify(f, source, func(s *corev1.Secret) { s.Data["http"], s.Data["https"] = []byte(url), []byte(url) })
-	}
-	change("http://me:secret@" + closed.Address())
-	w.awaitReachable(metav1.ConditionUnknown, v1alpha1.ReasonNoAnswer, "does not answer")
-	if stalled := w.awaitStalled(v1alpha1.ReasonPreflightNoAnswer); !strings.Contains(stalled, "fairlead-preflight") {
-		t.Error(stalled)
-	}
-	if now := w.count(w.all()); now != versions {
-		t.Errorf("%d Secrets were written", now-versions)
-	}
-	change("http://me:other@" + closed.Address())
-	modify(f, w.proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.Probes.BeforeChange = v1alpha1.BeforeChangeNever })
-	w.awaitComplete(3)
-	w.awaitReachable(metav1.ConditionUnknown, v1alpha1.ReasonNotTried, "beforeChange is Never")
-	modify(f, w.proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.Probes.BeforeChange = "" })
-	f.startPreflight("--interval=2s")
-	change("http://me:third@" + closed.Address())
-	w.awaitComplete(4)
-	w.awaitReachable(metav1.ConditionUnknown, v1alpha1.ReasonNotReachableFromHere, "ProxyRefused")
-}
-
 func (w *waves) awaitStalled(reason string) (message string) {
 	w.Helper()
 	w.awaitRollout("stalled, "+reason, func(v1alpha1.RolloutStatus) bool {
@@ -180,18 +145,4 @@ func (w *waves) awaitStalled(reason string) (message string) {
 		return true
 	})
 	return message
-}
-
-// rolloutStatus is what a person sees who asks; it fails, since nothing goes on.
-func (w *waves) rolloutStatus() string {
-	w.Helper()
-	program, err := tools.Program(w.Context(), "fairlead")
-	w.must(err)
-	kubeconfig, err := w.cp.Kubeconfig(w.cp.Admin())
-	w.must(err)
-	out, err := exec.CommandContext(w.Context(), program, "rollout", "status", w.proxy.Name, "--kubeconfig", kubeconfig).CombinedOutput()
-	if err == nil {
-		w.Errorf("it is no failure: %s", out)
-	}
-	return string(out)
 }

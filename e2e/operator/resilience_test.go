@@ -3,6 +3,7 @@ package operator_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -17,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/rights"
 	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
@@ -57,11 +59,9 @@ func TestAnUnchangedFleetOf200CausesNoWriteWhenTouched(t *testing.T) {
 	f.awaitReady(fleetSize)
 	f.awaitIdle()
 	controlplanetest.Await(t, "the Events, which are written behind", func(ctx context.Context) (bool, error) {
-		n, err := f.countEvents(ctx)
-		if err != nil {
-			return false, err
-		}
-		return holds(n >= fleetSize, "there are %d", n)
+		events := &eventsv1.EventList{}
+		err := f.client.List(ctx, events, client.InNamespace(f.namespace))
+		return controlplanetest.Holds(len(events.Items) >= fleetSize, "there are %d (%v)", len(events.Items), err)
 	})
 	mark, err := f.cp.AuditMark()
 	f.must(err)
@@ -74,7 +74,7 @@ func TestAnUnchangedFleetOf200CausesNoWriteWhenTouched(t *testing.T) {
 	f.startOperator()
 	f.awaitReconciled(fleetSize)
 
-	events, err := f.cp.AuditEvents(mark, controlplane.Writes, controlplane.ByUser(operator.User), isReal)
+	events, err := f.cp.AuditEvents(mark, controlplane.Writes, controlplane.ByUser(operator.User), rights.IsReal)
 	f.must(err)
 	for _, event := range events {
 		t.Errorf("%s %s", event.Verb, event.RequestURI)
@@ -94,15 +94,12 @@ func TestAnUnchangedFleetOf200CausesNoWriteWhenTouched(t *testing.T) {
 		if err != nil {
 			return false, err
 		}
-		return holds(len(events) == 2, "there are %d", len(events))
+		return controlplanetest.Holds(len(events) == 2, "there are %d", len(events))
 	})
 }
 
-// isReal leaves out the dry runs by which a starting operator tries its cage.
-func isReal(event auditv1.Event) bool { return !contains(event.RequestURI, "dryRun=All") }
-
 func isSecretWrite(event auditv1.Event) bool {
-	return isReal(event) && event.ObjectRef != nil && event.ObjectRef.Resource == "secrets"
+	return rights.IsReal(event) && event.ObjectRef != nil && event.ObjectRef.Resource == "secrets"
 }
 
 // touchAll changes a label of every Cluster that concerns nobody.
@@ -153,7 +150,7 @@ func (f *fixture) awaitIdle() {
 		if err := f.client.List(ctx, proxies); err != nil {
 			return false, err
 		}
-		return holds(len(proxies.Items) == 1 && proxies.Items[0].Status.Clusters == fleetSize, "%+v", proxies.Items)
+		return controlplanetest.Holds(len(proxies.Items) == 1 && proxies.Items[0].Status.Clusters == fleetSize, "%+v", proxies.Items)
 	})
 	f.awaitReconciled(fleetSize)
 }
@@ -192,57 +189,6 @@ func TestAStandbyTakesOverWhenTheLeaderIsKilled(t *testing.T) {
 	f.awaitNoProxy("c2", exampleMerged)
 }
 
-// countEvents counts those of the namespace, each as often as it was recorded.
-func (f *fixture) countEvents(ctx context.Context) (n int, err error) {
-	events := &eventsv1.EventList{}
-	err = f.client.List(ctx, events, client.InNamespace(f.namespace))
-	for _, e := range events.Items {
-		n++
-		if e.Series != nil {
-			n += int(e.Series.Count)
-		}
-	}
-	return n, err
-}
-
-func TestEventsAreRecordedOnChangeOnly(t *testing.T) {
-	f := newFixture(t)
-	f.exampleProxy()
-	f.cluster("c1")
-	f.report("c1", "Applied")
-	controlplanetest.Await(t, "the event of the first write", func(ctx context.Context) (bool, error) {
-		n, err := f.countEvents(ctx)
-		if err != nil {
-			return false, err
-		}
-		return holds(n == 1, "there are %d", n)
-	})
-	for i := range 5 {
-		f.reapply("c1", fmt.Sprint(i))
-	}
-	n, err := f.countEvents(t.Context())
-	f.must(err)
-	if n != 1 {
-		t.Errorf("%d events after five passes without a change", n)
-	}
-}
-
-func TestMetricsCountReportsAndWrites(t *testing.T) {
-	f := newFixture(t)
-	f.exampleProxy()
-	f.cluster("c1")
-	f.report("c1", "Applied")
-	controlplanetest.Await(t, "the counts", func(ctx context.Context) (bool, error) {
-		page, err := f.operator.Metrics(ctx)
-		if err != nil {
-			return false, err
-		}
-		return holds(metric(page, `fairlead_reports{mode="Proxied",reason="Applied"}`) >= 1 &&
-			metric(page, `fairlead_secret_writes_total{result="written",role="cluster-values"}`) >= 1 &&
-			metric(page, `fairlead_secret_writes_total{result="written",role="systemd-proxy"}`) >= 1, "%s", page)
-	})
-}
-
 func TestTheOperatorIsNotReadyWithoutItsCaches(t *testing.T) {
 	tier.Full(t)
 	cp := controlplanetest.Start(t, controlplane.Options{})
@@ -252,7 +198,7 @@ func TestTheOperatorIsNotReadyWithoutItsCaches(t *testing.T) {
 	f.must(err)
 	controlplanetest.Await(t, "an answer of the readiness probe", func(ctx context.Context) (bool, error) {
 		err := o.Ready(ctx)
-		return holds(err != nil && contains(err.Error(), "500"), "it says: %v", err)
+		return controlplanetest.Holds(err != nil && strings.Contains(err.Error(), "500"), "it says: %v", err)
 	})
 	f.must(cp.Install(t.Context(), controlplane.ClusterAPI))
 	controlplanetest.Await(t, "readiness", func(ctx context.Context) (bool, error) { return true, o.Ready(ctx) })
@@ -261,9 +207,9 @@ func TestTheOperatorIsNotReadyWithoutItsCaches(t *testing.T) {
 func TestTheOperatorRefusesToRunWithoutItsCage(t *testing.T) {
 	f := newOwnFixture(t)
 	f.must(f.operator.Stop())
-	f.must(f.client.Delete(t.Context(), admissionBinding()))
-	f.must(f.client.Delete(t.Context(), configMapsBinding()))
-	f.must(f.client.Delete(t.Context(), writesBinding()))
+	for _, what := range []string{"secrets", "configmaps", "writes"} {
+		f.must(f.client.Delete(t.Context(), binding("fairlead-operator-"+what)))
+	}
 	caged, meta := f.clientFor(f.operator.Config), metav1.ObjectMeta{Namespace: operator.Namespace, Name: "stranger"}
 	for _, stranger := range []client.Object{&corev1.Secret{ObjectMeta: meta}, &corev1.ConfigMap{ObjectMeta: meta}, &coordinationv1.Lease{ObjectMeta: meta}} {
 		controlplanetest.Await(t, "the API server to notice", func(ctx context.Context) (bool, error) {
@@ -273,7 +219,7 @@ func TestTheOperatorRefusesToRunWithoutItsCage(t *testing.T) {
 		})
 	}
 	_, err := operator.Start(t.Context(), f.cp, operator.Options{})
-	if err == nil || !contains(err.Error(), "refusing to run without the admission policy fairlead-operator-secrets and fairlead-operator-configmaps and fairlead-operator-writes") {
+	if err == nil || !strings.Contains(err.Error(), "refusing to run without the admission policy fairlead-operator-secrets and fairlead-operator-configmaps and fairlead-operator-writes") {
 		t.Errorf("it started, or said: %v", err)
 	}
 }

@@ -1,8 +1,6 @@
 package operator_test
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"testing"
 
@@ -14,8 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/e2e/controlplane"
-	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/rights"
 	"github.com/fairlead-io/fairlead/e2e/rights/rightstest"
@@ -108,19 +104,7 @@ func TestTheOperatorUsesEveryRightItHasAndMissesNone(t *testing.T) {
 	f.must(f.client.Delete(t.Context(), &clusterv1.Cluster{ObjectMeta: f.meta("gone", "gone")}))
 	modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.Rollout = nil }) // its revisions go
 
-	all := rights.Union(everywhere, atHome)
-	controlplanetest.Await(t, "use of every right", func(context.Context) (bool, error) {
-		events, err := f.cp.AuditEvents(0, controlplane.ByUser(operator.User), isReal)
-		if unused := rights.Unused(all, events); len(unused) > 0 {
-			return false, fmt.Errorf("not used: %v", unused)
-		}
-		return true, err
-	})
-	events, err := f.cp.AuditEvents(0, controlplane.ByUser(operator.User), isReal)
-	f.must(err)
-	if missed := rights.Missed(events); len(missed) > 0 {
-		t.Errorf("it was not allowed to: %v", missed)
-	}
+	rightstest.UsesAll(t, f.cp, operator.User, rights.Union(everywhere, atHome))
 }
 
 // letThrough is what admission leaves to somebody with the operator's name and every right: of Secrets, ConfigMaps,

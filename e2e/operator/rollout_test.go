@@ -10,9 +10,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/rest"
@@ -26,6 +27,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/rights"
 	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
@@ -81,15 +83,10 @@ func (f *fixture) awaitRolled(owner client.Object, since *metav1.Time) {
 // replace does what Cluster API would: a new machine, which comes up, and the old one goes.
 func (f *fixture) replace(b built, owner client.Object) {
 	f.Helper()
-	f.comeUp(owner)
-	f.replaceByOneThatStaysDown(b, owner)
-}
-
-// comeUp says of an owner what Cluster API does when its machines are available.
-func (f *fixture) comeUp(owner client.Object) {
-	f.Helper()
 	patch := fmt.Sprintf(`{"status":{"replicas":%[1]d,"upToDateReplicas":%[1]d,"availableReplicas":%[1]d}}`, replicas(owner))
 	f.must(f.client.Status().Patch(f.Context(), owner, client.RawPatch(types.MergePatchType, []byte(patch))))
+	f.machine(b.name, owner.GetName()+"-1", owner)
+	f.must(f.client.Delete(f.Context(), &clusterv1.Machine{ObjectMeta: f.meta(owner.GetName()+"-0", b.name)}))
 }
 
 func replicas(owner client.Object) int32 {
@@ -100,12 +97,6 @@ func replicas(owner client.Object) int32 {
 		return *owner.Spec.Replicas
 	}
 	return 0
-}
-
-func (f *fixture) replaceByOneThatStaysDown(b built, owner client.Object) {
-	f.Helper()
-	f.machine(b.name, owner.GetName()+"-1", owner)
-	f.must(f.client.Delete(f.Context(), &clusterv1.Machine{ObjectMeta: f.meta(owner.GetName()+"-0", b.name)}))
 }
 
 func (f *fixture) installRollout() {
@@ -119,7 +110,7 @@ func (f *fixture) installRollout() {
 // ownerPatches lists the owners that the operator has patched, in order.
 func (f *fixture) ownerPatches(mark controlplane.AuditMark) []string {
 	f.Helper()
-	events, err := f.cp.AuditEvents(mark, controlplane.Writes, controlplane.ByUser(operator.User), isReal, func(e auditv1.Event) bool {
+	events, err := f.cp.AuditEvents(mark, controlplane.Writes, controlplane.ByUser(operator.User), rights.IsReal, func(e auditv1.Event) bool {
 		return e.ObjectRef != nil && slices.Contains([]string{"kubeadmcontrolplanes", "machinedeployments"}, e.ObjectRef.Resource)
 	})
 	f.must(err)
@@ -228,31 +219,6 @@ func (f *fixture) secondProxy(cluster string) *corev1.Secret {
 	return source
 }
 
-func TestAClusterWhoseNewMachinesDoNotComeUpKeepsTheOthersAsTheyAre(t *testing.T) {
-	tier.Full(t)
-	f := newOwnFixture(t, "--rollout-interval=1s")
-	f.installRollout()
-	f.exampleProxy(rolling)
-	a, b := f.build("a"), f.build("b")
-	f.changeSource("b", otherPassword("changed"))
-	f.awaitRolled(a.owners[0], f.awaitNodes("a", 1, 1, 0, 0).Since)
-	f.replaceByOneThatStaysDown(a, a.owners[0])
-	report := f.awaitRollout("a", "waits: not all machines of KubeadmControlPlane a-cp are up to date and available")
-	if report.Status.Rollout.After == nil || report.Status.Nodes.Outdated != 0 {
-		t.Errorf("%+v, %+v", report.Status.Rollout, report.Status.Nodes)
-	}
-	f.machine("b", "another", nil) // for another look
-	f.awaitNodes("b", 2, 1, 0, 0)
-	f.awaitRollout("b", "waits for its turn")
-	if got := f.after(b.owners[0]); got != (metav1.Time{}) {
-		t.Errorf("the next has begun: %v", got)
-	}
-
-	f.comeUp(a.owners[0])
-	f.must(f.client.Delete(t.Context(), &clusterv1.Machine{ObjectMeta: f.meta("another", "b")})) // for another look
-	f.awaitRolled(b.owners[0], f.awaitNodes("b", 1, 1, 0, 0).Since)
-}
-
 func TestWithoutItsPermissionNothingIsRolledAndTheReportSaysWhatIsMissing(t *testing.T) {
 	tier.Full(t)
 	f := newOwnFixture(t, "--rollout-interval=1s")
@@ -263,12 +229,12 @@ func TestWithoutItsPermissionNothingIsRolledAndTheReportSaysWhatIsMissing(t *tes
 	if report.Status.Rollout.After != nil || f.after(a.owners[0]) != (metav1.Time{}) {
 		t.Error("it has begun")
 	}
-	if report := f.report("a", "Applied"); !hasCondition(report, v1alpha1.ConditionMachinesOutdated) {
+	if report := f.report("a", "Applied"); !meta.IsStatusConditionTrue(report.Status.Conditions, v1alpha1.ConditionMachinesOutdated) {
 		t.Error("the machines are not outdated any more")
 	}
 
 	// The permission without the policy that bounds it.
-	f.must(f.client.Delete(t.Context(), rolloutBinding()))
+	f.must(f.client.Delete(t.Context(), binding("fairlead-operator-rollout")))
 	f.awaitRolloutPolicy(false)
 	f.must(f.cp.ApplyFS(t.Context(), config.Rollout))
 	f.machine("a", "another", nil) // for another look
@@ -292,11 +258,11 @@ func (f *fixture) awaitRolloutPolicy(wanted bool) {
 	thief, md := f.clientFor(named), f.deployment("none", fmt.Sprint("probe-", wanted))
 	controlplanetest.Await(f, "the API server to notice", func(ctx context.Context) (bool, error) {
 		err := thief.Patch(ctx, md, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":7}}`)), client.DryRunAll)
-		is := apierrors.IsForbidden(err) && contains(err.Error(), "fairlead-operator-rollout")
+		is := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "fairlead-operator-rollout")
 		if !is && err != nil {
 			return false, err
 		}
-		return holds(is == wanted, "it holds: %t", is)
+		return controlplanetest.Holds(is == wanted, "it holds: %t", is)
 	})
 }
 
@@ -312,68 +278,39 @@ func TestAStolenTokenChangesNothingOfAnOwnerButWhenItRolls(t *testing.T) {
 	})
 	modify(f, kcp, func(kcp *controlplanev1.KubeadmControlPlane) { kcp.Spec.Rollout.After = md.Spec.Rollout.After })
 	thief, ctx := f.clientFor(f.operator.Config), t.Context()
-	patch := func(owner client.Object, subresources ...string) func(string) error {
-		return func(text string) error {
-			object := owner.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy of one
-			p := client.RawPatch(types.MergePatchType, []byte(text))
-			if len(subresources) > 0 {
-				return thief.SubResource(subresources[0]).Patch(ctx, object, p)
-			}
-			return thief.Patch(ctx, object, p)
-		}
+	try := func(owner client.Object, patch string) error {
+		object := owner.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy of one
+		return thief.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(patch)))
 	}
 	const after = `"rollout":{"after":"2026-01-02T03:04:05Z"}`
-	for name, try := range map[string]func() error{
-		"commands of a control plane": func() error {
-			return patch(kcp)(`{"spec":{"kubeadmConfigSpec":{"preKubeadmCommands":["id"]},` + after + `}}`)
-		},
-		"files of a control plane": func() error {
-			return patch(kcp)(`{"spec":{"kubeadmConfigSpec":{"files":[{"path":"/x","content":"y"}]}}}`)
-		},
-		"its version":         func() error { return patch(kcp)(`{"spec":{"version":"v1.30.0"}}`) },
-		"its replicas":        func() error { return patch(kcp)(`{"spec":{"replicas":1}}`) },
-		"replicas":            func() error { return patch(md)(`{"spec":{"replicas":0,` + after + `}}`) },
-		"a field that is new": func() error { return patch(md)(`{"spec":{"paused":true}}`) },
-		"a field that goes":   func() error { return patch(md)(`{"spec":{"replicas":null}}`) },
-		"the strategy":        func() error { return patch(md)(`{"spec":{"rollout":{"strategy":{"type":"OnDelete"}}}}`) },
-		"no strategy": func() error {
-			return patch(md)(`{"spec":{"rollout":{"after":"2026-01-02T03:04:05Z","strategy":null}}}`)
-		},
-		"the template":  func() error { return patch(md)(`{"spec":{"template":{"spec":{"version":"v1.30.0"}}}}`) },
-		"a label":       func() error { return patch(md)(`{"metadata":{"labels":{"keep":"you"}}}`) },
-		"no annotation": func() error { return patch(md)(`{"metadata":{"annotations":null}}`) },
-		"an owner": func() error {
-			return patch(md)(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n","uid":"u"}]}}`)
-		},
-		"a finalizer": func() error { return patch(md)(`{"metadata":{"finalizers":["a.example/b"]}}`) },
-		"its scale":   func() error { return patch(md, "scale")(`{"spec":{"replicas":0}}`) },
-		"its status":  func() error { return patch(md, "status")(`{"status":{"replicas":0}}`) },
-		"delete it":   func() error { return thief.Delete(ctx, md.DeepCopy()) },
-		"list them":   func() error { return thief.List(ctx, &clusterv1.MachineDeploymentList{}) },
-		"patch a MachineSet": func() error {
-			return thief.Patch(ctx, &clusterv1.MachineSet{ObjectMeta: f.meta("any", "c1")}, client.RawPatch(types.MergePatchType, []byte(`{}`)))
-		},
-		"delete a Machine":      func() error { return thief.Delete(ctx, &clusterv1.Machine{ObjectMeta: f.meta("any", "c1")}) },
-		"loosen its other cage": func() error { return thief.Delete(ctx, rolloutBinding()) },
-		"give itself more": func() error {
-			role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "fairlead-rollout"}}
-			return thief.Patch(ctx, role, client.RawPatch(types.MergePatchType, []byte(`{"rules":[]}`)))
-		},
-		"apply a new one": func() error {
-			fresh := md.DeepCopy()
-			fresh.ObjectMeta = f.meta("fresh", "c1")
-			return thief.Create(ctx, fresh)
-		},
+	for name, test := range map[string]struct {
+		owner client.Object
+		patch string
+	}{
+		"commands of a control plane": {kcp, `{"spec":{"kubeadmConfigSpec":{"preKubeadmCommands":["id"]},` + after + `}}`},
+		"files of a control plane":    {kcp, `{"spec":{"kubeadmConfigSpec":{"files":[{"path":"/x","content":"y"}]}}}`},
+		"its version":                 {kcp, `{"spec":{"version":"v1.30.0"}}`},
+		"its replicas":                {kcp, `{"spec":{"replicas":1}}`},
+		"replicas":                    {md, `{"spec":{"replicas":0,` + after + `}}`},
+		"a field that is new":         {md, `{"spec":{"paused":true}}`},
+		"a field that goes":           {md, `{"spec":{"replicas":null}}`},
+		"the strategy":                {md, `{"spec":{"rollout":{"strategy":{"type":"OnDelete"}}}}`},
+		"no strategy":                 {md, `{"spec":{"rollout":{"after":"2026-01-02T03:04:05Z","strategy":null}}}`},
+		"the template":                {md, `{"spec":{"template":{"spec":{"version":"v1.30.0"}}}}`},
+		"a label":                     {md, `{"metadata":{"labels":{"keep":"you"}}}`},
+		"no annotation":               {md, `{"metadata":{"annotations":null}}`},
+		"an owner":                    {md, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n","uid":"u"}]}}`},
+		"a finalizer":                 {md, `{"metadata":{"finalizers":["a.example/b"]}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := try(); !apierrors.IsForbidden(err) {
+			if err := try(test.owner, test.patch); !apierrors.IsForbidden(err) {
 				t.Errorf("it was not forbidden: %v", err)
 			}
 		})
 	}
 	for _, owner := range []client.Object{kcp, md} {
 		for _, text := range []string{`{"spec":{` + after + `}}`, `{"spec":{"rollout":{"after":"2026-01-02T03:04:06Z"}}}`} {
-			if err := patch(owner)(text); err != nil {
+			if err := try(owner, text); err != nil {
 				t.Errorf("%s: %v", owner.GetName(), err)
 			}
 		}
@@ -381,5 +318,43 @@ func TestAStolenTokenChangesNothingOfAnOwnerButWhenItRolls(t *testing.T) {
 	f.must(f.client.Get(ctx, f.key("c1-md"), md))
 	if md.Labels["keep"] != "me" || *md.Spec.Replicas != 2 || md.Spec.Rollout.Strategy.Type == "" || !md.Spec.Rollout.After.Equal(ptr.To(metav1.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC))) {
 		t.Errorf("%+v", md.Spec.Rollout)
+	}
+}
+
+// Every change of an owner comes after a write that may change nothing.
+func TestAWriteThatChangesNothingIsRefusedWhereTheReportIsAnother(t *testing.T) {
+	f := newFixture(t)
+	f.exampleProxy()
+	f.cluster("c1")
+	report := f.report("c1", "Applied")
+	same := func(version string) error {
+		patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q},"status":{"mode":%q}}`, version, report.Status.Mode)
+		return f.client.Status().Patch(t.Context(), report.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)))
+	}
+	f.must(same(report.ResourceVersion))
+	f.must(f.client.Status().Patch(t.Context(), report.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"rollout":{"started":"2026-01-02T03:05:05Z"}}}`))))
+	if err := same(report.ResourceVersion); !apierrors.IsConflict(err) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestWhatATopologyKeepsIsNotRolled(t *testing.T) {
+	f := newFixture(t)
+	f.installRollout()
+	f.awaitRolloutPolicy(true)
+	f.exampleProxy(rolling)
+	a, b := f.build("a"), f.build("b")
+	keeper := client.FieldOwner("capi-topology")
+	keep := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"namespace": f.namespace, "name": "a-cp"},
+		"spec":     map[string]any{"rollout": map[string]any{"after": "2026-01-02T03:04:05Z"}},
+	}}
+	keep.SetGroupVersionKind(controlplanev1.GroupVersion.WithKind("KubeadmControlPlane"))
+	f.must(f.client.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(keep), keeper))
+	f.changeSource("b", otherPassword("changed"))
+	f.awaitRollout("a", `not rolled by Fairlead: KubeadmControlPlane a-cp, whose spec.rollout.after is kept by "capi-topology"`)
+	f.awaitRolled(b.owners[0], f.awaitNodes("b", 1, 1, 0, 0).Since)
+	if got := f.after(a.owners[0]); got.Year() != 2026 || got.Month() != time.January {
+		t.Errorf("it was overwritten: %v", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -24,13 +25,9 @@ type companySquid struct {
 	written         int
 }
 
-// outside is this machine by a name that squid alone knows, and no NO_PROXY covers.
-const outside = "registry.internet.example"
-
 const squidConfig = `
 http_port %[1]s
 visible_hostname proxy.corp.example
-hosts_file %[2]s/hosts
 auth_param basic program /usr/lib/squid/basic_ncsa_auth %[2]s/users
 auth_param basic realm corp
 auth_param basic credentialsttl 1 second
@@ -58,7 +55,6 @@ func startSquid(f *fixture, users map[string]string) *companySquid {
 	f.must(err)
 	s := &companySquid{fixture: f, folder: folder, address: port.Address()}
 	s.setUsers(users)
-	f.must(os.WriteFile(filepath.Join(folder, "hosts"), []byte("127.0.0.1 "+outside+"\n"), 0o644))
 	config := filepath.Join(folder, "squid.conf")
 	f.must(os.WriteFile(config, fmt.Appendf(nil, squidConfig, s.address, folder), 0o644))
 	p, err := process.Start(f.Context(), process.Spec{
@@ -99,28 +95,15 @@ func (s *companySquid) url(user, password string) string {
 	return fmt.Sprintf("http://%s:%s@%s", user, password, s.address)
 }
 
-// refused is how often somebody was answered 407.
-func (s *companySquid) refused(user string) (times int) {
-	s.Helper()
-	log, err := os.ReadFile(filepath.Join(s.folder, "access.log"))
-	s.must(err)
-	for line := range strings.Lines(string(log)) {
-		if strings.HasPrefix(line, user+" ") && strings.HasSuffix(line, " 407\n") {
-			times++
-		}
-	}
-	return times
-}
-
-// awaitRefused awaits that it was at least so often, and returns how often: squid notes an answer after it was given.
+// awaitRefused awaits that somebody was answered 407 at least so often, and returns how often: squid notes an answer after it
+// was given.
 func (s *companySquid) awaitRefused(user string, atLeast int) (times int) {
 	s.Helper()
 	controlplanetest.Await(s, fmt.Sprintf("squid's note of %d answers 407", atLeast), func(context.Context) (bool, error) {
-		times = s.refused(user)
-		if times < atLeast {
-			return false, fmt.Errorf("there are %d", times)
-		}
-		return true, nil
+		log, err := os.ReadFile(filepath.Join(s.folder, "access.log"))
+		s.must(err)
+		times = len(regexp.MustCompile("(?m)^"+user+" .* 407$").FindAll(log, -1))
+		return controlplanetest.Holds(times >= atLeast, "there are %d", times)
 	})
 	return times
 }

@@ -1,7 +1,6 @@
 package operator_test
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -24,14 +23,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
-
-// earlierVersion is that of the commit that UPGRADE_FROM names, if it does: the folder of its source, and the operator.
-func earlierVersion(t *testing.T) (source, program string) {
-	t.Helper()
-	source, program, err := tools.Earlier(t.Context(), cmp.Or(os.Getenv("UPGRADE_FROM"), tools.EarlierCommit))
-	controlplanetest.Require(t, err)
-	return source, program
-}
 
 // filled is what an upgrade must leave as it is.
 type filled struct {
@@ -114,7 +105,8 @@ const blank = "unproxied-systemd-proxy"
 // are applied again in time, nor when it starts once more.
 func TestAnUpgradeChangesNoSecretAndOutdatesNoMachine(t *testing.T) {
 	tier.Full(t)
-	source, program := earlierVersion(t)
+	source, program, err := tools.Earlier(t.Context(), tools.EarlierCommit)
+	controlplanetest.Require(t, err)
 	t.Parallel()
 	cp := controlplanetest.Start(t, controlplane.Options{})
 	install(t, cp)
@@ -130,7 +122,7 @@ func TestAnUpgradeChangesNoSecretAndOutdatesNoMachine(t *testing.T) {
 	clusters := f.fillForUpgrade()
 	for _, cluster := range clusters {
 		f.report(cluster, "Applied")
-		f.nextSecondOf(f.machine(cluster, cluster+"-old", nil))
+		f.nextSecondOf(f.machine(cluster, cluster+"-old", nil).CreationTimestamp)
 	}
 	// One change, so that machines are outdated and others are not.
 	modify(f, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "exact-" + f.namespace}}, func(s *corev1.Secret) {
@@ -138,7 +130,7 @@ func TestAnUpgradeChangesNoSecretAndOutdatesNoMachine(t *testing.T) {
 	})
 	since := f.awaitNodes("exact", 1, 1, 0, 0).Since
 	controlplanetest.Await(t, "a moment after the change", func(context.Context) (bool, error) {
-		return holds(!time.Now().Before(since.Time), "it is of %s", since)
+		return controlplanetest.Holds(!time.Now().Before(since.Time), "it is of %s", since)
 	})
 	f.machine("exact", "exact-new", nil)
 	f.awaitNodes("exact", 2, 1, 0, 0)

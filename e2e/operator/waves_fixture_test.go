@@ -3,7 +3,6 @@ package operator_test
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -17,10 +16,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/tier"
-	"github.com/fairlead-io/fairlead/e2e/tools"
-	"github.com/fairlead-io/fairlead/internal/core/revision"
 )
 
 // many is how many clusters a fleet has beside its five canaries.
@@ -62,36 +58,18 @@ func newWaves(t *testing.T, canaries, rest int, change ...func(*v1alpha1.Corpora
 // newWavesOf is the same with an operator that runs already.
 func newWavesOf(f *fixture, canaries, rest int, change ...func(*v1alpha1.CorporateProxy)) *waves {
 	f.Helper()
-	w := newFleet(f, change...)
-	for i := range canaries {
-		w.canary(fmt.Sprint("canary-", i))
-	}
-	w.others(rest)
-	return w
-}
-
-// newFleet has no cluster yet.
-func newFleet(f *fixture, change ...func(*v1alpha1.CorporateProxy)) *waves {
-	f.Helper()
 	w := &waves{fixture: f, history: watchEtcd(f)}
 	w.proxy = f.exampleProxy(append([]func(*v1alpha1.CorporateProxy){canaryAndRest}, change...)...)
-	return w
-}
-
-func (w *waves) canary(name string, change ...func(*clusterv1.Cluster)) {
-	w.Helper()
-	w.canaries = append(w.canaries, name)
-	w.cluster(name, append(change, func(c *clusterv1.Cluster) { c.Labels[stageLabel] = "canary" })...)
-}
-
-// others adds the clusters that are no canaries, and awaits that every cluster has revision 1.
-func (w *waves) others(n int) {
-	w.Helper()
-	for i := range n {
+	for i := range canaries {
+		w.canaries = append(w.canaries, fmt.Sprint("canary-", i))
+		w.cluster(w.canaries[i], func(c *clusterv1.Cluster) { c.Labels[stageLabel] = "canary" })
+	}
+	for i := range rest {
 		w.rest = append(w.rest, fmt.Sprint("rest-", i))
 		w.cluster(w.rest[i])
 	}
 	w.awaitComplete(1)
+	return w
 }
 
 func (w *waves) all() []string { return slices.Concat(w.canaries, w.rest) }
@@ -155,46 +133,18 @@ func (w *waves) contentOf(clusters []string) map[string]string {
 	return content
 }
 
-// fairlead runs the command line as an administrator.
-func (w *waves) fairlead(args ...string) string {
+// tell runs "fairlead rollout" with this verb, as an administrator.
+func (w *waves) tell(verb string) {
 	w.Helper()
-	program, err := tools.Program(w.Context(), "fairlead")
-	w.must(err)
-	kubeconfig, err := w.cp.Kubeconfig(w.cp.Admin())
-	w.must(err)
-	out, err := exec.CommandContext(w.Context(), program, append(args, "--kubeconfig", kubeconfig)...).CombinedOutput()
-	if err != nil {
-		w.Errorf("fairlead %s: %v: %s", strings.Join(args, " "), err, out)
+	if status, out, problem := w.fairlead(w.cp.Admin(), "rollout", verb, w.proxy.Name); status != 0 {
+		w.Errorf("fairlead rollout %s: status %d: %s%s", verb, status, out, problem)
 	}
-	return string(out)
 }
 
-func (w *waves) undo()   { w.Helper(); w.fairlead("rollout", "undo", w.proxy.Name) }
-func (w *waves) pause()  { w.Helper(); w.fairlead("rollout", "pause", w.proxy.Name) }
-func (w *waves) resume() { w.Helper(); w.fairlead("rollout", "resume", w.proxy.Name) }
-
-func (w *waves) digest(number int64) string {
-	w.Helper()
-	configMap := &corev1.ConfigMap{}
-	w.must(w.client.Get(w.Context(), client.ObjectKey{Namespace: operator.Namespace, Name: revision.Name(w.proxy.Name, number)}, configMap))
-	public, err := revision.ParsePublic(configMap.Data)
-	w.must(err)
-	return public.Digest
-}
+func (w *waves) undo()   { w.Helper(); w.tell("undo") }
+func (w *waves) pause()  { w.Helper(); w.tell("pause") }
+func (w *waves) resume() { w.Helper(); w.tell("resume") }
 
 func configMapNamed(namespace, name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-}
-
-// awaitStatus changes the status of an object, again and again if somebody else does.
-func awaitStatus[T client.Object](f *fixture, object T, change func(T)) {
-	f.Helper()
-	controlplanetest.AwaitWithin(f, patience, "a change of the status of "+object.GetName(), func(ctx context.Context) (bool, error) {
-		if err := f.client.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
-			return false, err
-		}
-		change(object)
-		err := f.client.Status().Update(ctx, object)
-		return err == nil, err
-	})
 }

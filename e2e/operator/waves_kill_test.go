@@ -3,7 +3,6 @@ package operator_test
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 
@@ -82,10 +81,33 @@ func TestTheOperatorKilledAtEachStepComesToTheSameEnd(t *testing.T) {
 		t.Logf("killed %s: revision %d", k.name, w.proxy.Status.Rollout.Revision)
 	}
 	w.history.stop()
-	if len(w.history.failures) > 0 {
-		t.Error(w.history.failures)
-	}
-	w.neverBlank()
+	w.history.neverBlank()
+}
+
+const otherMerged = "cluster.local,100.64.0.0/13,100.96.0.0/11,178.170.32.59,other.example,svc,127.0.0.1,localhost"
+
+// A change reaches the Secrets, no report records it, the operator dies, and the change is taken back: the reports say
+// that all is as it should be.
+func TestAChangeThatIsTakenBackBeforeItWasRecordedDoesNotStayInTheSecrets(t *testing.T) {
+	tier.Full(t)
+	w := &waves{fixture: newOwnFixture(t)}
+	proxy := w.exampleProxy()
+	w.cluster("c1")
+	w.awaitNoProxy("c1", exampleMerged)
+	w.report("c1", "Applied")
+	status := killPoint{"", "fairlead.io", "v1alpha1", "proxyreports/status", "UPDATE", "true", false}
+	w.arm(status)
+	mark, err := w.cp.AuditMark()
+	w.must(err)
+	w.setNoProxy(proxy, "other.example")
+	w.awaitNoProxy("c1", otherMerged)
+	w.awaitRefused(mark, "to write the status")
+	w.operator.Kill()
+	w.setNoProxy(proxy, exampleNoProxy)
+	w.remove(status.policy())
+	w.startOperator()
+	w.awaitNoProxy("c1", exampleMerged)
+	w.awaitProxy(proxy, func(p *v1alpha1.CorporateProxy) bool { return p.Status.Applying == nil })
 }
 
 // killAt makes a change, or undoes it, kills the operator on the way, and awaits the end with another one.
@@ -107,7 +129,7 @@ func (w *waves) killAt(k killPoint, next string, current *string) {
 	}
 	w.awaitRefused(mark, k.name)
 	w.operator.Kill()
-	w.disarm(k)
+	w.remove(k.policy())
 	w.startOperator()
 	if k.undo {
 		w.awaitComplete(before)
@@ -129,14 +151,8 @@ func (w *waves) awaitLater(before int64) {
 func (w *waves) arm(k killPoint) {
 	w.Helper()
 	w.must(w.cp.Apply(w.Context(), []byte(k.policy())))
-	w.awaitPolicy(k)
-}
-
-// awaitPolicy awaits that the API server has noticed a policy: a policy of the same kind for a probe's writes is applied
-// after it, and refuses.
-func (w *waves) awaitPolicy(killPoint) {
-	w.Helper()
-	probe := `
+	// That it has noticed the policy shows another of the same kind, for a probe's writes, that is applied after it.
+	const probe = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: kill-point-probe}
@@ -160,15 +176,10 @@ spec: {policyName: kill-point-probe, validationActions: [Deny]}
 	}
 	controlplanetest.Await(w, "the API server to notice the policy", func(ctx context.Context) (bool, error) {
 		err := try(ctx)
-		return holds(err != nil && strings.Contains(err.Error(), "seen"), "it says: %v", err)
+		return controlplanetest.Holds(err != nil && strings.Contains(err.Error(), "seen"), "it says: %v", err)
 	})
 	w.remove(probe)
 	controlplanetest.Await(w, "the API server to forget the probe", func(ctx context.Context) (bool, error) { return true, try(ctx) })
-}
-
-func (w *waves) disarm(k killPoint) {
-	w.Helper()
-	w.remove(k.policy())
 }
 
 func (w *waves) remove(manifests string) {
@@ -198,12 +209,15 @@ func (w *waves) awaitRefused(mark controlplane.AuditMark, what string) {
 }
 
 // neverBlank: no version of a Secret lost its content, and none was deleted.
-func (w *waves) neverBlank() {
-	w.Helper()
-	for name, versions := range maps.All(w.history.versions) {
+func (h *etcdHistory) neverBlank() {
+	h.Helper()
+	if len(h.failures) > 0 {
+		h.Error(h.failures)
+	}
+	for name, versions := range h.versions {
 		for i, v := range versions {
 			if v.deleted || len(v.data) == 0 || !v.whole {
-				w.Errorf("%s, version %d: deleted %t, %d keys, whole %t", name, i+1, v.deleted, len(v.data), v.whole)
+				h.Errorf("%s, version %d: deleted %t, %d keys, whole %t", name, i+1, v.deleted, len(v.data), v.whole)
 			}
 		}
 	}

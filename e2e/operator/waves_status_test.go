@@ -9,17 +9,13 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
@@ -63,14 +59,6 @@ func (w *waves) condition(kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// holds is the answer to Await: what is so instead, while it does not hold.
-func holds(ok bool, format string, args ...any) (bool, error) {
-	if ok {
-		return true, nil
-	}
-	return false, fmt.Errorf(format, args...)
-}
-
 func TestARolloutIsToldToPeopleAndMachines(t *testing.T) {
 	tier.Full(t)
 	w := newWaves(t, 1, 3)
@@ -100,7 +88,7 @@ func TestARolloutIsToldToPeopleAndMachines(t *testing.T) {
 	want := []string{"RolloutCompleted", "RolloutStarted", "WavePassed", "Written"}
 	controlplanetest.Await(t, "events", func(context.Context) (bool, error) {
 		got := w.eventReasons()
-		return holds(slices.Equal(got, want), "%v, want %v", got, want)
+		return controlplanetest.Holds(slices.Equal(got, want), "%v, want %v", got, want)
 	})
 	controlplanetest.Await(t, "metrics", func(ctx context.Context) (bool, error) {
 		metrics, err := w.operator.Metrics(ctx)
@@ -113,112 +101,56 @@ func TestARolloutIsToldToPeopleAndMachines(t *testing.T) {
 	})
 }
 
-// Two objects change together, in two writes that are minutes apart for a repository: nothing of the one goes without the
-// other.
-func TestObjectsOfOneChangeAreOneRevision(t *testing.T) {
+// An entry ends while nobody changes anything: that is a revision, which goes through the waves.
+func TestAnEntryThatEndsGoesThroughTheWavesOfRealClusters(t *testing.T) {
 	tier.Full(t)
-	w := newWaves(t, 1, 1)
-	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: w.proxy.Name}}
-	modify(w.fixture, source, func(s *corev1.Secret) {
-		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.ChangeAnnotation, "42")
-		s.Data["noProxy"] = []byte("of-42.example")
-	})
-	controlplanetest.Await(t, "that the other object is waited for", func(context.Context) (bool, error) {
-		c := w.condition(v1alpha1.ConditionRolloutProblem)
-		return holds(c.Reason == v1alpha1.ReasonChangeIncomplete && strings.Contains(c.Message, `"42" on Secret `+w.proxy.Name), "%+v", c)
-	})
-	if got := w.proxy.Status.Rollout.Revision; got != 1 {
-		t.Errorf("revision %d was recorded", got)
+	w := newWaves(t, 2, 4)
+	in := func(wait time.Duration) *metav1.Time {
+		return &metav1.Time{Time: time.Now().Add(wait).Truncate(time.Second)}
 	}
-	modify(w.fixture, w.proxy, func(p *v1alpha1.CorporateProxy) {
-		metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1alpha1.ChangeAnnotation, "42")
-		p.Spec.NoProxy = []v1alpha1.NoProxyEntry{{Value: "of-the-proxy.example"}}
-	})
-	w.awaitComplete(2)
-	if list := w.noProxy(w.rest[0]); !strings.Contains(list, "of-42.example") || !strings.Contains(list, "of-the-proxy.example") {
-		t.Error(list)
-	}
-	if c := w.condition(v1alpha1.ConditionRolloutProblem); c.Type != "" {
-		t.Errorf("%+v", c)
-	}
-}
-
-// Bad input is a condition that names it, and the fleet keeps what it has.
-func TestWavesThatCannotBeAreNamed(t *testing.T) {
-	tier.Full(t)
-	w := newWaves(t, 1, 2)
-	set := func(change func(*v1alpha1.Rollout)) {
+	setEntries := func(entries ...v1alpha1.NoProxyEntry) {
 		t.Helper()
-		modify(w.fixture, w.proxy, func(p *v1alpha1.CorporateProxy) { change(p.Spec.Rollout) })
+		modify(w.fixture, w.proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.NoProxy = entries })
 	}
-	await := func(kind, reason, text string) {
-		t.Helper()
-		controlplanetest.Await(t, kind+" "+reason, func(context.Context) (bool, error) {
-			c := w.condition(kind)
-			return holds(c.Status == metav1.ConditionTrue && c.Reason == reason && strings.Contains(c.Message, text), "%+v", c)
-		})
-	}
-	stage := func(value string) *metav1.LabelSelector {
-		return &metav1.LabelSelector{MatchLabels: map[string]string{stageLabel: value}}
-	}
-	versions := w.count(w.rest)
-
-	set(func(r *v1alpha1.Rollout) { r.Waves[0].ClusterSelector = stage("nobody") })
-	w.setNoProxy(w.proxy, "second.example")
-	await(v1alpha1.ConditionStalled, v1alpha1.ReasonWaveEmpty, "wave canary selects no cluster")
-	set(func(r *v1alpha1.Rollout) {
-		r.Waves[0].ClusterSelector = stage("canary")
-		r.Waves[1].ClusterSelector = stage("rest")
-	})
-	await(v1alpha1.ConditionStalled, v1alpha1.ReasonWaveEmpty, "wave rest selects no cluster")
-	set(func(r *v1alpha1.Rollout) { r.Waves = r.Waves[:1] })
-	await(v1alpha1.ConditionStalled, v1alpha1.ReasonClustersInNoWave, w.rest[0])
-	if now := w.count(w.rest); now != versions {
-		t.Errorf("%d Secrets were written", now-versions)
-	}
-	set(func(r *v1alpha1.Rollout) {
-		r.Waves = append(r.Waves, v1alpha1.Wave{Name: "again", ClusterSelector: stage("canary")}, v1alpha1.Wave{Name: "rest"})
-	})
-	await(v1alpha1.ConditionRolloutProblem, v1alpha1.ReasonWavesOverlap, w.canaries[0]+" (canary, again)")
-	set(func(r *v1alpha1.Rollout) { r.Waves = slices.Delete(r.Waves, 1, 2) })
+	ending := v1alpha1.NoProxyEntry{Value: "ends.example", Owner: "team", Reason: "moves", Until: in(time.Hour)}
+	stays := v1alpha1.NoProxyEntry{Value: "stays.example"}
+	setEntries(stays, ending)
 	w.awaitComplete(2)
-
-	canary := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: w.canaries[0]}}
-	modify(w.fixture, canary, func(c *clusterv1.Cluster) { paused := true; c.Spec.Paused = &paused })
-	w.setNoProxy(w.proxy, "third.example")
-	await(v1alpha1.ConditionStalled, v1alpha1.ReasonWaveEmpty, w.canaries[0]+" (paused)")
-	modify(w.fixture, canary, func(c *clusterv1.Cluster) { c.Spec.Paused = nil })
+	for _, cluster := range w.all() {
+		if list := w.noProxy(cluster); !strings.Contains(list, ending.Value) {
+			t.Errorf("%s has %s", cluster, list)
+		}
+	}
+	w.pause()
+	w.awaitRollout("paused", func(s v1alpha1.RolloutStatus) bool { return s.Paused })
+	before := w.count(w.all())
+	ending.Until = in(5 * time.Second) // whether the operator sees the end before it comes does not matter
+	setEntries(stays, ending)
+	controlplanetest.AwaitWithin(w, patience, "a revision without the entry", func(ctx context.Context) (bool, error) {
+		err := w.client.Get(ctx, client.ObjectKeyFromObject(w.proxy), w.proxy)
+		if len(w.proxy.Status.Revisions) < 3 {
+			return false, fmt.Errorf("revisions %+v (%w)", w.proxy.Status.Revisions, err)
+		}
+		if err != nil {
+			return false, err
+		}
+		return controlplanetest.Holds(w.proxy.Status.NextEnd == nil, "the next end is %v", w.proxy.Status.NextEnd)
+	})
+	if since := w.proxy.Status.Revisions[0].Since; since.Before(ending.Until) {
+		t.Errorf("revision 3 is of %s, and the entry ended at %s", since, ending.Until)
+	}
+	if w.count(w.all()) != before {
+		t.Error("Secrets were written while the rollout was paused")
+	}
+	w.resume()
 	w.awaitComplete(3)
-}
-
-// What cannot be is refused at once, or named; either way another CorporateProxy goes on.
-func TestAnInvalidRolloutStopsNoOtherCorporateProxy(t *testing.T) {
-	tier.Full(t)
-	w := newWaves(t, 1, 1)
-	zero := intstr.FromInt32(0)
-	broken := w.proxy.DeepCopy()
-	broken.Spec.Rollout.Waves[1].MaxParallel = &zero
-	if err := w.client.Update(t.Context(), broken); err == nil || !strings.Contains(err.Error(), "maxParallel is a number of clusters from 1") {
-		t.Errorf("maxParallel 0: %v", err)
-	}
-	w.source("other", example())
-	other := w.fixture.proxy("other", canaryAndRest, func(p *v1alpha1.CorporateProxy) {
-		p.Spec.ClusterSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"proxy": "other"}}
-		p.Spec.Rollout.Waves[0].ClusterSelector = &metav1.LabelSelector{
-			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "x", Operator: "Inn", Values: []string{"y"}}},
-		}
-	})
-	w.awaitProxy(other, func(p *v1alpha1.CorporateProxy) bool {
-		c := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionStalled)
-		return c != nil && c.Reason == v1alpha1.ReasonInvalidRollout && strings.Contains(c.Message, "spec.rollout.waves[0] (canary).clusterSelector")
-	})
-	w.setNoProxy(w.proxy, "second.example")
-	w.awaitComplete(2)
-	metrics, err := w.operator.Metrics(t.Context())
-	w.must(err)
-	for _, line := range strings.Split(metrics, "\n") {
-		if strings.HasPrefix(line, "controller_runtime_reconcile_panics_total") && !strings.HasSuffix(line, " 0") {
-			t.Error(line)
+	for _, cluster := range w.all() {
+		if list := w.noProxy(cluster); strings.Contains(list, ending.Value) || !strings.Contains(list, stays.Value) {
+			t.Errorf("%s has %s", cluster, list)
 		}
 	}
+	setEntries(stays)
+	w.awaitRollout("what had ended is removed, which is no revision", func(s v1alpha1.RolloutStatus) bool {
+		return s.Revision == 3 && w.proxy.Status.ObservedGeneration == w.proxy.Generation
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
+	"github.com/fairlead-io/fairlead/internal/core/revision"
 )
 
 // shortLists is a rule of somebody's: the machines of canaries take no long list.
@@ -53,7 +56,7 @@ func (w *waves) refuseLongLists() {
 		if err != nil && strings.Contains(err.Error(), "no list of that length") {
 			return true, nil
 		}
-		return holds(false, "it says: %v", err)
+		return controlplanetest.Holds(false, "it says: %v", err)
 	})
 }
 
@@ -94,4 +97,76 @@ func TestCanariesWhoseSecretsAreRefusedHaltTheRollout(t *testing.T) {
 	if len(w.history.failures) > 0 {
 		t.Error(w.history.failures)
 	}
+}
+
+// observe writes what observe would of the settings that a cluster has.
+func (w *waves) observe(cluster, egress, message string) {
+	w.Helper()
+	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: cluster}}
+	controlplanetest.ChangeStatus(w, w.client, report, func(r *v1alpha1.ProxyReport) {
+		now := metav1.Now()
+		r.Status.Observed = &v1alpha1.Observed{
+			Time: now, Since: &now, Period: &metav1.Duration{Duration: time.Minute}, Egress: egress, Message: message,
+			Revision: revision.Identity(*r.Status.Revision),
+		}
+	})
+}
+
+// awaitRevision awaits that the Secrets of clusters have a revision.
+func (w *waves) awaitRevision(number int64, clusters []string) {
+	w.Helper()
+	for _, cluster := range clusters {
+		w.awaitReport(cluster, "the revision", func(r *v1alpha1.ProxyReport) bool {
+			return r.Status.Revision != nil && r.Status.Revision.Number == number && r.Status.RevisionSince != nil
+		})
+	}
+}
+
+// A canary whose probes held before a change, and fail after it, halts the rollout. Who went back is probed as well, and a restart is
+// no doubt.
+func TestProbesThatFailAfterAChangeHaltTheRollout(t *testing.T) {
+	tier.Full(t)
+	w := newWaves(t, 2, 5, func(p *v1alpha1.CorporateProxy) {
+		p.Spec.Probes = &v1alpha1.Probes{
+			BeforeChange: v1alpha1.BeforeChangeNever, MustReach: []v1alpha1.ProbeTarget{{URL: "tcp://registry.example:443", Route: "Proxied"}},
+		}
+		p.Spec.Rollout.HaltOn.Probes = v1alpha1.ProbesRequired
+	})
+	verified := func() {
+		t.Helper()
+		for _, cluster := range w.canaries {
+			w.observe(cluster, v1alpha1.EgressVerified, "")
+		}
+	}
+	verified()
+	versions := w.count(w.rest)
+
+	w.setNoProxy(w.proxy, "second.example")
+	w.awaitRevision(2, w.canaries)
+	waiting := w.awaitRollout("the canaries are waited for", func(s v1alpha1.RolloutStatus) bool { return s.Revision == 2 && s.InProgress == 2 })
+	if waiting.Halted || waiting.Waves[0].State != v1alpha1.WaveProgressing {
+		t.Errorf("%+v", waiting)
+	}
+	w.observe("canary-0", v1alpha1.EgressFailed, "407")
+	halted := w.awaitHalted(2)
+	if failures := strings.Join(halted.Failures, "; "); halted.Failed != 1 || !strings.Contains(failures, "canary-0: its egress check failed: 407") {
+		t.Errorf("%+v", halted)
+	}
+	w.undo()
+	w.awaitRevision(1, w.canaries)
+	w.awaitRollout("canary-0, which went back, is waited for", func(s v1alpha1.RolloutStatus) bool {
+		return s.Revision == 1 && s.InProgress == 1 && s.Completed == nil
+	})
+	verified()
+	w.awaitComplete(1)
+	if now := w.count(w.rest); now != versions {
+		t.Errorf("outside the wave %d Secrets were written", now-versions)
+	}
+
+	w.must(w.operator.Stop())
+	w.startOperator()
+	w.setNoProxy(w.proxy, "third.example")
+	w.awaitRevision(3, w.canaries)
+	verified()
+	w.awaitComplete(3)
 }
