@@ -93,6 +93,7 @@ func newPlanned(t *testing.T) *planned {
 	}
 	p.apply()
 	f.awaitReport("c1", "its entry", func(r *v1alpha1.ProxyReport) bool { return strings.Contains(r.Status.NoProxy.Go, "own.example") })
+	f.nextSecondOf(metav1.Now().Rfc3339Copy()) // or the machines of c1 may be older than its entry
 	for i, name := range p.clusters {
 		for m := range i {
 			f.machine(name, fmt.Sprintf("%s-%d", name, m), nil)
