@@ -109,7 +109,7 @@ e2e = mkdir -p $(dir $(flaky)) && cd e2e && rm -f $(flaky) && GOGC=400 $(SUM) --
 # The packages of make test. In those, tier.Full leaves single tests to make test-all.
 # The longest begin, so that none of them is alone at the end.
 short := ./operator ./probe ./policies ./deliver ./charts ./replicator ./docs ./demo ./clusterapi ./corp ./tunnels ./follow ./nodes ./mutate ./fabric \
-	./pods ./doctor ./requests ./rollout ./ignition ./app ./workloads ./monitoring ./provider ./process ./ports ./rights ./affected ./tier ./controlplane/controlplanetest ./tools \
+	./pods ./doctor ./requests ./rollout ./ignition ./app ./workloads ./monitoring ./provider ./process ./ports ./rights ./affected ./tier ./tools \
 	./vectors/measure ./vectors/table
 
 # The packages of make test-all alone.
