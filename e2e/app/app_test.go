@@ -55,6 +55,7 @@ func TestTheValuesReachTheirConsumers(t *testing.T) {
 	t.Run("helm with the Secret as a file", s.checkHelm)
 	t.Run("the plugin of Argo CD", s.checkPlugin)
 	t.Run("a stolen token writes no other ConfigMap", s.checkCage)
+	t.Run("the ConfigMap is Fairlead's whole, and a foreign one once it is handed over", s.checkWhole)
 }
 
 func newSite(t *testing.T) *site {

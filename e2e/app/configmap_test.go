@@ -2,18 +2,22 @@ package app_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 )
 
@@ -81,4 +85,56 @@ func (s *site) checkCage(t *testing.T) {
 		})
 	}
 	controlplanetest.Require(t, thief.Patch(ctx, named(values), merge(`{}`))) // what it is there for
+}
+
+// checkWhole: what somebody changes or adds is as it was with the next re-apply, and the report names who it was.
+func (s *site) checkWhole(t *testing.T) {
+	ctx := t.Context()
+	object, err := s.configMap(ctx, values)
+	controlplanetest.Require(t, err)
+	object.Data["values"], object.Data["another"] = "no_proxy: theirs\n", "x"
+	object.BinaryData = map[string][]byte{"binary": {1}}
+	controlplanetest.Require(t, s.client.Update(ctx, object, client.FieldOwner("rival")))
+	if report := s.reapplied(t, "whole"); report.Status.ConfigMap == nil || report.Status.ConfigMap.Reverts != 1 || report.Status.ConfigMap.Rival != "rival" {
+		t.Errorf("the record is %+v", report.Status.ConfigMap)
+	}
+	s.awaitList(t, "first.example")
+	object, err = s.configMap(ctx, values)
+	controlplanetest.Require(t, err)
+	if len(object.Data) != 1 || len(object.BinaryData) != 0 {
+		t.Errorf("it has %v and %v", object.Data, object.BinaryData)
+	}
+
+	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: values}, Data: map[string]string{"values": "theirs"}}
+	controlplanetest.Require(t, s.client.Delete(ctx, object))
+	controlplanetest.Require(t, s.client.Create(ctx, theirs))
+	taken := meta.FindStatusCondition(s.reapplied(t, "taken").Status.Conditions, v1alpha1.ConditionNameTaken)
+	if taken == nil || !strings.HasPrefix(taken.Message, "ConfigMap "+values+": ") {
+		t.Errorf("the condition is %+v", taken)
+	}
+	after, err := s.configMap(ctx, values)
+	controlplanetest.Require(t, err)
+	if after.ResourceVersion != theirs.ResourceVersion {
+		t.Errorf("it was changed: %v", after.Data)
+	}
+	after.Annotations = map[string]string{"fairlead.io/adopt": "true"}
+	controlplanetest.Require(t, s.client.Update(ctx, after))
+	s.reapplied(t, "adopt")
+	s.awaitList(t, "first.example")
+}
+
+// reapplied asks for an immediate re-apply, and returns the report that has it.
+func (s *site) reapplied(t *testing.T, request string) *v1alpha1.ProxyReport {
+	t.Helper()
+	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: cluster}}
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.ReapplyAnnotation, request))
+	controlplanetest.Require(t, s.client.Patch(t.Context(), report, patch))
+	controlplanetest.Await(t, "the re-apply", func(ctx context.Context) (bool, error) {
+		if err := s.client.Get(ctx, client.ObjectKeyFromObject(report), report); err != nil {
+			return false, err
+		}
+		handled := report.Status.HandledRequest
+		return controlplanetest.Holds(handled == request, "request %q is handled", handled)
+	})
+	return report
 }
