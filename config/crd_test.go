@@ -25,7 +25,7 @@ type definition struct {
 		Versions []struct {
 			Name                     string
 			Subresources             struct{ Status *struct{} }
-			AdditionalPrinterColumns []struct{ Name string }
+			AdditionalPrinterColumns []struct{ Name, JSONPath string }
 			Schema                   struct{ OpenAPIV3Schema property }
 		}
 	}
@@ -80,8 +80,12 @@ func TestEveryKindIsOfTheCategoryAndHasColumnsAndAStatus(t *testing.T) {
 		}
 		for _, version := range crd.Spec.Versions {
 			var columns []string
+			fields := fieldsOf(version.Schema.OpenAPIV3Schema)
 			for _, column := range version.AdditionalPrinterColumns {
 				columns = append(columns, column.Name)
+				if path := selector.ReplaceAllString(column.JSONPath, ""); path != ".metadata.creationTimestamp" && !fields[path] {
+					t.Errorf("%s %s: the column %s shows %s, which is no field", kind, version.Name, column.Name, column.JSONPath)
+				}
 			}
 			if !slices.Contains(columns, "Age") || !slices.Contains(columns, "Reason") {
 				t.Errorf("%s %s has the columns %q, and not Reason and Age", kind, version.Name, columns)
@@ -91,6 +95,16 @@ func TestEveryKindIsOfTheCategoryAndHasColumnsAndAStatus(t *testing.T) {
 			}
 		}
 	}
+}
+
+// selector picks one of a list, in a JSONPath.
+var selector = regexp.MustCompile(`\[\?\([^)]*\)\]`)
+
+// fieldsOf returns the JSONPath of each field.
+func fieldsOf(p property) map[string]bool {
+	fields := map[string]bool{}
+	walk(p, "", "", func(path, _ string, _ property) { fields[path] = true })
+	return fields
 }
 
 // The API conventions of Kubernetes, as far as a schema shows them. What an API server refuses anyway, such as keys of a list

@@ -247,10 +247,22 @@ func (c *company) checkDirect(t *testing.T, pod *corev1.Pod) {
 // checkWithoutOverride is the control. It mends it in the end by the chart, which the operator does not know.
 func (c *company) checkWithoutOverride(t *testing.T) {
 	pod := c.create(t, c.client())
-	c.shell(t, "kubectl delete -f mgmt-override.yaml")
-	const awaitFalse = "kubectl wait proxyreport/mgmt --namespace org-acme --for condition=EndpointsDirect=False --timeout 60s"
-	c.shell(t, awaitFalse)
+	const await = "kubectl wait proxyreport/mgmt --namespace org-acme --timeout 60s --for condition=EndpointsDirect"
+	const awaitFalse = await + "=False"
 	const message = `kubectl get proxyreport/mgmt --namespace org-acme -o jsonpath='{.status.conditions[?(@.type=="EndpointsDirect")].message}'`
+
+	// A cluster that comes, and goes, is reason enough to look again.
+	another := strings.ReplaceAll(fmt.Sprintf(workload, "203.0.113.9"), "name: workload", "name: another")
+	controlplanetest.Require(t, c.mgmt.Apply(t.Context(), []byte(another)))
+	c.shell(t, awaitFalse)
+	if said := c.shell(t, message); !strings.HasSuffix(said, ": 203.0.113.9") {
+		t.Errorf("the condition says %q", said)
+	}
+	c.shell(t, "kubectl delete cluster another --namespace org-acme --wait=false")
+	c.shell(t, await)
+
+	c.shell(t, "kubectl delete -f mgmt-override.yaml")
+	c.shell(t, awaitFalse)
 	if said := c.shell(t, message); !strings.HasSuffix(said, ": "+machine.EndpointAddress) {
 		t.Errorf("the condition says %q", said)
 	}

@@ -46,6 +46,9 @@ func TestEveryFileOfTheExamplesIsInTheSecretAndForRootAlone(t *testing.T) {
 		if len(files) == 0 && !strings.HasPrefix(example, "corporateproxy") {
 			t.Errorf("%s takes no file from the Secret", example)
 		}
+		if example != "clusterclass.yaml" { // its patches add them
+			f.checkEachTakesFiles(example, objects)
+		}
 		for _, file := range files {
 			if len(secrets[withRelay(example)].Data[file.key]) == 0 {
 				t.Errorf("%s: %s comes from %s, which the Secret lacks", example, file.path, file.key)
@@ -60,6 +63,21 @@ func TestEveryFileOfTheExamplesIsInTheSecretAndForRootAlone(t *testing.T) {
 			if file.permissions != want {
 				t.Errorf("%s: %s has %q, want %s", example, file.path, file.permissions, want)
 			}
+		}
+	}
+}
+
+// checkEachTakesFiles: neither control planes nor workers are without.
+func (f *fleet) checkEachTakesFiles(example string, objects []*unstructured.Unstructured) {
+	f.Helper()
+	for _, object := range objects {
+		if kind := object.GetKind(); kind != "KubeadmControlPlane" && kind != "KubeadmConfigTemplate" {
+			continue
+		}
+		files, err := proxyFiles([]*unstructured.Unstructured{object})
+		f.must(err)
+		if len(files) == 0 {
+			f.Errorf("%s: %s %s takes no file from the Secret", example, object.GetKind(), object.GetName())
 		}
 	}
 }
