@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -72,31 +71,6 @@ func (f *fixture) nextSecond(cluster string) {
 	}
 }
 
-func TestARivalIsNamedAndWrittenAgainstAtGrowingIntervals(t *testing.T) {
-	f := newFixture(t)
-	f.exampleProxy()
-	f.cluster("c1")
-	f.awaitNoProxy("c1", exampleMerged)
-	f.report("c1", "Applied")
-	for i := 1; i <= 2; i++ {
-		f.nextSecond("c1")
-		values, _ := f.secrets("c1")
-		values.Data[render.ValuesKey] = []byte("cluster: {}")
-		f.must(f.client.Update(t.Context(), values, client.FieldOwner("rival-operator")))
-		f.reapply("c1", fmt.Sprint(i))
-		f.awaitNoProxy("c1", exampleMerged)
-	}
-	report := f.report("c1", "Contended")
-	if !meta.IsStatusConditionTrue(report.Status.Conditions, v1alpha1.ConditionContended) {
-		t.Error("the condition Contended is missing")
-	}
-	if message := readyMessage(report); !strings.Contains(message, `"rival-operator"`) || !strings.Contains(message, "2 times") {
-		t.Errorf("the message names neither rival nor count: %s", message)
-	}
-	f.reapply("c1", "peace")
-	f.report("c1", "Applied")
-}
-
 // Once it is free, it is written.
 func TestANameThatIsTakenIsNeverTouched(t *testing.T) {
 	for name, foreign := range map[string]*corev1.Secret{
@@ -130,24 +104,6 @@ func TestANameThatIsTakenIsNeverTouched(t *testing.T) {
 			}
 			f.awaitNoProxy("c1", exampleMerged)
 		})
-	}
-}
-
-func TestAnnotatedSecretsAreAdoptedWhole(t *testing.T) {
-	f := newFixture(t)
-	for _, suffix := range []string{render.ValuesSuffix, render.SystemdSuffix} {
-		f.must(f.client.Create(t.Context(), &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "c1" + suffix, Annotations: map[string]string{render.AdoptKey: "true"}},
-			Data:       map[string][]byte{"values": []byte("old"), "containerdProxy": []byte("old"), "third": []byte("old")},
-		}, client.FieldOwner("cluster-apps-operator")))
-	}
-	f.exampleProxy()
-	f.cluster("c1")
-	f.report("c1", "Applied")
-	f.awaitNoProxy("c1", exampleMerged)
-	values, systemd := f.secrets("c1")
-	if len(values.Data) != 1 || len(systemd.Data) != 2 {
-		t.Errorf("keys of before are left: %d and %d", len(values.Data), len(systemd.Data))
 	}
 }
 

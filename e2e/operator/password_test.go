@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -93,7 +94,11 @@ func (f *fixture) liveThrough() (keyLines []string) {
 		f.must(f.client.Update(f.Context(), values, client.FieldOwner("rival")))
 		f.reapply(canary, fmt.Sprint(i))
 	}
-	f.report(canary, "Contended")
+	contended := f.report(canary, "Contended")
+	message := readyMessage(contended)
+	if !meta.IsStatusConditionTrue(contended.Status.Conditions, v1alpha1.ConditionContended) || !strings.Contains(message, `"rival"`) || !strings.Contains(message, "2 times") {
+		f.Errorf("conditions: %+v", contended.Status.Conditions)
+	}
 
 	for _, bad := range []map[string]string{
 		{"http": "http://user:" + plantedInURL + "@proxy.example"},

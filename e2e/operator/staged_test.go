@@ -41,17 +41,31 @@ func TestAStagedMigrationBlanksNothing(t *testing.T) {
 		kept = append(kept, f.theirs(cluster+render.SystemdSuffix, "containerdProxy", annotations))
 	}
 	canary, kept := kept[:2], kept[2:]
-	f.exampleProxy(func(p *v1alpha1.CorporateProxy) { p.Spec.ClusterSelector.MatchLabels["canary"] = "true" })
+	configMap := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "canary" + render.ValuesSuffix, Annotations: adopt},
+		Data:       map[string]string{"values": "theirs", "third": "theirs"}, BinaryData: map[string][]byte{"binary": {1}},
+	}
+	f.must(f.client.Create(t.Context(), configMap))
+	f.exampleProxy(func(p *v1alpha1.CorporateProxy) {
+		p.Spec.ClusterSelector.MatchLabels["canary"] = "true"
+		p.Spec.ClusterValues.ConfigMap = true
+	})
 	f.cluster("canary", func(c *clusterv1.Cluster) { c.Labels["canary"] = "true" })
 	rest := f.cluster("rest")
 	f.cluster("half")
 	f.cluster("foreign")
 
 	f.awaitNoProxy("canary", exampleMerged)
-	for _, secret := range canary {
-		if f.secret(secret.Name).UID != secret.UID {
-			t.Errorf("%s was not adopted", secret.Name)
+	f.report("canary", "Applied")
+	for i, secret := range canary {
+		if is := f.secret(secret.Name); is.UID != secret.UID || len(is.Data) != []int{1, 2}[i] {
+			t.Errorf("%s was not adopted, or not whole: it has %d keys", secret.Name, len(is.Data))
 		}
+	}
+	theirs := configMap.UID
+	f.must(f.client.Get(t.Context(), client.ObjectKeyFromObject(configMap), configMap))
+	if configMap.UID != theirs || len(configMap.Data) != 1 || configMap.Data["values"] == "theirs" || len(configMap.BinaryData) != 0 {
+		t.Errorf("the ConfigMap was not adopted, or not whole: %+v", configMap)
 	}
 	check := func(when string) {
 		t.Helper()
@@ -203,7 +217,7 @@ func (f *fixture) theirs(name, key string, annotations map[string]string) *corev
 	f.Helper()
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: name, Annotations: annotations},
-		StringData: map[string]string{key: "no_proxy: theirs.example\n"},
+		StringData: map[string]string{key: "no_proxy: theirs.example\n", "third": "theirs"},
 	}
 	f.must(f.client.Create(f.Context(), secret))
 	return secret

@@ -175,3 +175,22 @@ func TestAnUpgradeChangesNoSecretAndOutdatesNoMachine(t *testing.T) {
 		})
 	}
 }
+
+// awaitReconciled awaits that this operator has reconciled so often without error since it started, and rests.
+func (f *fixture) awaitReconciled(atLeast float64) {
+	f.Helper()
+	controlplanetest.Await(f, "reconciles", func(ctx context.Context) (bool, error) {
+		page, err := f.operator.Metrics(ctx)
+		if err != nil {
+			return false, err
+		}
+		done := metric(page, `controller_runtime_reconcile_total{controller="cluster",result="requeue_after"}`)
+		active := metric(page, `controller_runtime_active_workers{controller="cluster"}`)
+		depth := metric(page, `workqueue_depth{controller="cluster",name="cluster",priority="0"}`) +
+			metric(page, `workqueue_depth{controller="cluster",name="cluster",priority="-100"}`)
+		if done < atLeast || active > 0 || depth > 0 {
+			return false, fmt.Errorf("%v reconciles, %v active, %v queued", done, active, depth)
+		}
+		return true, nil
+	})
+}
