@@ -3,7 +3,6 @@ package deliver_test
 import (
 	"context"
 	"encoding/base64"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -237,22 +235,11 @@ func forbidden(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), deliver.Policy)
 }
 
-// isReal leaves out dry runs: its tries of the cage.
-func isReal(e auditv1.Event) bool { return !strings.Contains(e.RequestURI, "dryRun") }
-
 // Whatever the roles lacked would be refused, and whatever they have too much would not be used.
 func (m *management) usesEveryRight(client.Client) {
-	var events []auditv1.Event
-	controlplanetest.Await(m, "use of every right", func(context.Context) (found bool, err error) {
-		events, err = m.cp.AuditEvents(0, controlplane.ByUser(deliver.User), isReal)
-		if unused := rights.Unused(everywhere, events); len(unused) > 0 {
-			return false, fmt.Errorf("not used: %v (%w)", unused, err)
-		}
-		return true, err
-	})
-	if missed := rights.Missed(events); len(missed) > 0 {
-		m.Errorf("it was not allowed to: %v", missed)
-	}
+	rightstest.UsesAll(m, m.cp, deliver.User, everywhere)
+	events, err := m.cp.AuditEvents(0, controlplane.ByUser(deliver.User))
+	m.must(err)
 	for _, event := range events {
 		if event.ObjectRef != nil && strings.HasSuffix(event.ObjectRef.Name, "-kubeconfig") {
 			m.Errorf("it reads a kubeconfig: %s", event.RequestURI)

@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/observe"
 	"github.com/fairlead-io/fairlead/e2e/operator"
@@ -197,19 +196,5 @@ func TestItUsesEveryRightItHasAndMissesNone(t *testing.T) {
 		return true, err
 	})
 	f.await("c1", "verified", egress("Verified"))
-	var events []auditv1.Event
-	controlplanetest.Await(t, "use of every right", func(context.Context) (bool, error) {
-		var err error
-		events, err = f.cp.AuditEvents(0, controlplane.ByUser(observe.User), isReal)
-		if unused := rights.Unused(everywhere, events); len(unused) > 0 {
-			return false, fmt.Errorf("not used: %v (%w)", unused, err)
-		}
-		return true, err
-	})
-	if missed := rights.Missed(events); len(missed) > 0 {
-		t.Errorf("it was not allowed to: %v", missed)
-	}
+	rightstest.UsesAll(t, f.cp, observe.User, everywhere)
 }
-
-// isReal leaves out dry runs: its tries of the cage.
-func isReal(e auditv1.Event) bool { return !strings.Contains(e.RequestURI, "dryRun") }

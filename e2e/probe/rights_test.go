@@ -1,16 +1,13 @@
 package probe_test
 
 import (
-	"context"
-	"fmt"
 	"testing"
-
-	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/rights"
+	"github.com/fairlead-io/fairlead/e2e/rights/rightstest"
 )
 
 // everywhere is what RBAC lets its token do, with relays and probe.discover.
@@ -39,15 +36,5 @@ func (c *cluster) checkRights(t *testing.T) {
 			t.Errorf("in namespace %s: %s", namespace, line)
 		}
 	}
-	var events []auditv1.Event
-	controlplanetest.Await(t, "use of every right", func(context.Context) (bool, error) {
-		events, err = c.cp.AuditEvents(0, controlplane.ByUser(controlplane.ServiceAccountUser(policies.Namespace, name)))
-		if unused := rights.Unused(all, events); len(unused) > 0 {
-			return false, fmt.Errorf("not used: %v (%w)", unused, err)
-		}
-		return true, err
-	})
-	if missed := rights.Missed(events); len(missed) > 0 {
-		t.Errorf("it was not allowed to: %v", missed)
-	}
+	rightstest.UsesAll(t, c.cp, controlplane.ServiceAccountUser(policies.Namespace, name), all)
 }

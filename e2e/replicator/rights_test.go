@@ -1,8 +1,6 @@
 package replicator_test
 
 import (
-	"context"
-	"fmt"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -10,8 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/e2e/controlplane"
-	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/replicator"
 	"github.com/fairlead-io/fairlead/e2e/rights"
@@ -84,15 +80,7 @@ func TestTheReplicatorUsesEveryRightItHasAndMissesNone(t *testing.T) {
 	f.must(f.client.DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace(namespace), client.GracePeriodSeconds(0)))
 	f.label(namespace, selection, "exclude") // it asks for pods, and deletes the copies
 
-	all := rights.Union(everywhere, atHome)
-	controlplanetest.Await(t, "use of every right", func(context.Context) (bool, error) {
-		events, err := f.cp.AuditEvents(0, controlplane.ByUser(replicator.User))
-		if unused := rights.Unused(all, events); len(unused) > 0 {
-			return false, fmt.Errorf("not used: %v", unused)
-		}
-		return true, err
-	})
-	f.nothingForbidden()
+	rightstest.UsesAll(t, f.cp, replicator.User, rights.Union(everywhere, atHome))
 }
 
 func TestEvenAnAdministratorsRightsLetAStolenTokenWriteOnlyWhatIsListed(t *testing.T) {
