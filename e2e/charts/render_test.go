@@ -173,14 +173,6 @@ func TestTheBundleIsInAConfigMapAsItWas(t *testing.T) {
 // certificate is damaged where only a parser sees it.
 const certificate = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIIEXAMPLEA\n+/==\n-----END CERTIFICATE-----"
 
-// The values Secret goes through a YAML file, whatever is in it.
-func TestAWholeValuesSecretIsTakenAsItIs(t *testing.T) {
-	content := "cluster:\n  proxy:\n    http: " + url + "\n    https: " + url + "\n    noProxy: a,b\nhttp_proxy: " + url + "\nhttps_proxy: " + url + "\nno_proxy: a,b\n"
-	if diff := cmp.Diff(environment(url, url, "a,b"), render(t, []byte(content)).secret(t)); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-}
-
 // An App merges the Secret over the ConfigMap. Here is every field that cluster-apps-operator writes, and more of a platform.
 func TestWhatAPlatformWritesIsTakenAndNotRead(t *testing.T) {
 	file := func(name string) []byte { return read(t, filepath.Join(policies.Chart(), "ci", name)) }

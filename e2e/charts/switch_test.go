@@ -46,8 +46,12 @@ func TestAReleaseSwitchesEnginesAndTheWayOfCarrying(t *testing.T) {
 	s.awaitEngine(t, "Kyverno", 11)
 	s.mustHelm(t, "rollback", "2")
 	s.awaitEngine(t, "Native", 11)
+	before := s.secret(t, policies.Namespace)
 	s.mustHelm(t, "upgrade", policies.Chart(), "--values", file, "--set", "carry=Literal,trustedCA.enabled=false")
 	s.awaitEngine(t, "Kyverno", 6)
+	if diff := cmp.Diff(before, s.secret(t, policies.Namespace)); diff != "" {
+		t.Errorf("with carry Literal, pods that refer to the Secret miss it (-before +after):\n%s", diff)
+	}
 	s.mustHelm(t, "upgrade", policies.Chart(), "--values", file)
 	s.awaitEngine(t, "Kyverno", 11)
 	stop()

@@ -79,6 +79,7 @@ func (r *release) upgradeFromThePreviousVersion() {
 	before := r.kept()
 
 	r.refused("upgrade", []string{r.chart, "--values", example()}, "CustomResourceDefinition corporateproxies.fairlead.io", "helm show crds", "kubectl apply --server-side")
+	r.mustHelm("upgrade", r.chart, "--values", example(), "--set", "checkCRDs=false", "--dry-run=server")
 	r.applyCRDs()
 	r.refused("upgrade", []string{r.chart, "--reuse-values"}, "rollout")
 	if diff := cmp.Diff(clustersSecrets(before), clustersSecrets(r.kept())); diff != "" {
@@ -95,6 +96,7 @@ func (r *release) upgradeFromThePreviousVersion() {
 	if diff := cmp.Diff(clustersSecrets(before), clustersSecrets(r.kept())); diff != "" {
 		r.Errorf("the upgrade (-before +after):\n%s", diff)
 	}
+	r.refused("upgrade", []string{older, "--values", example()}, "CustomResourceDefinition corporateproxies.fairlead.io")
 	r.mustHelm("upgrade", r.chart, "--reuse-values")
 	if diff := cmp.Diff(settings, r.source()); diff != "" {
 		r.Errorf("the settings after --reuse-values (-before +after):\n%s", diff)
