@@ -207,6 +207,5 @@ func corners(rows []row) []corner {
 
 // oldCorners are those whose pods must be older than the policies.
 func oldCorners(rows []row) []corner {
-	all := append(corners(rows), corner{variant: secretRef, selection: oneByOne, places: []string{ephemeral}})
-	return slices.DeleteFunc(all, func(where corner) bool { return !where.isOld() })
+	return slices.DeleteFunc(corners(rows), func(where corner) bool { return !where.isOld() })
 }

@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
@@ -152,25 +151,5 @@ func TestTheDecisionTableNeverPromisesAUrlWithoutOurNoProxy(t *testing.T) {
 		if list := slices.Contains(r.gets, "NO_PROXY"); url != list && !r.list || list && r.list {
 			t.Errorf("row %s gets %v", r.number, r.gets)
 		}
-	}
-}
-
-func TestEveryRowOfTheDecisionTableHoldsUnderBothEngines(t *testing.T) {
-	for _, e := range mustCorpus(t).engines {
-		t.Run(e.name, func(t *testing.T) {
-			for _, r := range mustDecisions(t) {
-				t.Run(r.number, func(t *testing.T) {
-					where := corner{variant: secretRef, selection: oneByOne, rows: []row{r}}
-					for _, places := range [][]string{{container, initContainer, sidecar}, {ephemeral}} {
-						where.places = places
-						diff, err := mustCorpus(t).difference(t.Context(), e, where)
-						controlplanetest.Require(t, err)
-						if diff != "" {
-							t.Error(diff)
-						}
-					}
-				})
-			}
-		})
 	}
 }

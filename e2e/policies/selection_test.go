@@ -77,9 +77,6 @@ var selections = []selection{
 	{name: "mirror", change: mirror, static: true},
 }
 
-// oneByOne is for the decision table, a row to a pod.
-var oneByOne = selection{name: "decision", injected: true}
-
 func listed(entries string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Annotations = map[string]string{"fairlead.io/no-proxy": entries} }
 }
