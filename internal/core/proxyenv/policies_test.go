@@ -16,8 +16,10 @@ var list = regexp.MustCompile(`\['HTTP_PROXY'[^\]]*\]`)
 // The policies are CEL, and cannot import the names.
 func TestTheListsOfThePoliciesAreThese(t *testing.T) {
 	files, _ := filepath.Glob("../../../policies/*/*.yaml")
+	files = append(files, "../../../charts/fairlead-policies/templates/replicator-cage.yaml")
 	want := map[string][]string{
 		"all":                  proxyenv.Names,
+		"all, and the bundle":  append(slices.Clone(proxyenv.Names), "ca.crt"),
 		"groups":               proxyenv.Groups,
 		"URLs":                 proxyenv.Names[:4],
 		"groups with URLs":     {proxyenv.HTTP, proxyenv.HTTPS, proxyenv.All},

@@ -27,5 +27,8 @@ var (
 	Groups = []string{HTTP, HTTPS, NoProxy, All}
 )
 
+// From returns which of Upper has the value of one of Names.
+func From(name string) string { return strings.ToUpper(name) }
+
 // IsList reports whether a variable is a NO_PROXY, in any case.
 func IsList(name string) bool { return strings.EqualFold(name, NoProxy) }

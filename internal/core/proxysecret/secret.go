@@ -77,9 +77,9 @@ func Data(secret *corev1.Secret) (map[string][]byte, error) {
 // BothCases returns what a Secret with the three variables in upper case has as one with all six. Other keys are left behind.
 func BothCases(data map[string][]byte) map[string][]byte {
 	both := map[string][]byte{}
-	for _, key := range proxyenv.Upper {
-		if value, ok := data[key]; ok {
-			both[key], both[strings.ToLower(key)] = value, value
+	for _, key := range proxyenv.Names {
+		if value, ok := data[proxyenv.From(key)]; ok {
+			both[key] = value
 		}
 	}
 	return both

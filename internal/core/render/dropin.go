@@ -26,15 +26,14 @@ type variable struct{ name, value string }
 
 // everyVariable lists all of them, also those without a value.
 func everyVariable(e resolve.Effective, audience noproxy.Audience) []variable {
-	http, https, list := e.HTTP.Reveal(), e.HTTPS.Reveal(), e.NoProxy.For(audience).String()
-	return []variable{
-		{proxyenv.HTTP, http},
-		{proxyenv.LowerHTTP, http},
-		{proxyenv.HTTPS, https},
-		{proxyenv.LowerHTTPS, https},
-		{proxyenv.NoProxy, list},
-		{proxyenv.LowerNoProxy, list},
+	values := map[string]string{
+		proxyenv.HTTP: e.HTTP.Reveal(), proxyenv.HTTPS: e.HTTPS.Reveal(), proxyenv.NoProxy: e.NoProxy.For(audience).String(),
 	}
+	every := make([]variable, 0, len(proxyenv.Names))
+	for _, name := range proxyenv.Names {
+		every = append(every, variable{name, values[proxyenv.From(name)]})
+	}
+	return every
 }
 
 // environment lists the variables that are set. NO_PROXY never stands without
