@@ -63,7 +63,7 @@ generate: ## CRDs and deep copies from api/, what the charts say of their values
 	go run ./charts/gen
 	go run ./internal/reference
 
-generated = api/v1alpha1/zz_* config/crd/* charts/*/values.schema.json charts/*/keys.json charts/*/SHA256SUMS charts/*/templates/_workload.tpl policies/*/*.yaml docs/reference/metrics.md
+generated = api/v1alpha1/zz_* config/crd/* charts/*/values.schema.json charts/*/keys.json charts/*/SHA256SUMS charts/*/templates/_workload.tpl charts/*/templates/replicator-cage.yaml policies/*/*.yaml docs/reference/metrics.md
 
 verify: ## what is generated is up to date
 	@before=$$(cat $(generated) | sha256sum); $(MAKE) --no-print-directory generate; \

@@ -32,6 +32,7 @@ var mayImport = map[string][]string{
 	"internal/agents":    {"internal/core", "noproxy"},
 	"internal/cli":       {"internal/agents", "internal/write", "internal/core", "internal/workload", "noproxy", "api"},
 	"internal/reference": {"internal/manager", "internal/workload"},
+	"charts/gen":         {"internal/core"},
 	"operator/cmd":       {"internal/cli", "internal/manager", "internal/workload"},
 	"api":                {},
 }
@@ -143,7 +144,7 @@ func below(path string, prefixes []string) bool {
 // folder returns the first folders of a path, as mayImport has them.
 func folder(path string) string {
 	first, rest, _ := strings.Cut(path, "/")
-	if first != "internal" && first != "operator" {
+	if first != "internal" && first != "operator" && path != "charts/gen" {
 		return first
 	}
 	second, _, _ := strings.Cut(rest, "/")

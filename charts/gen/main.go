@@ -1,6 +1,7 @@
 // Command gen makes of each chart's values.yaml what else is said of its values: values.schema.json and, where any key is taken
 // at the root, keys.json. It also makes SHA256SUMS, of the files that a chart links to, and
-// templates/_workload.tpl, which both charts have alike, and the lines that several policies have alike. Run it in the repository's root.
+// templates/_workload.tpl, which both charts have alike, and the lines that several policies have alike, and the lists of
+// variables in policies and in the replicator's cage. Run it in the repository's root.
 //
 // In values.yaml, a comment right above a key says:
 //
@@ -23,6 +24,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -38,7 +40,12 @@ var linked = map[string][]string{
 }
 
 func main() {
-	if err := copyAlike("policies"); err != nil {
+	err := copyAlike("policies")
+	policies, _ := filepath.Glob("policies/*/*.yaml")
+	for _, path := range append(policies, "charts/fairlead-policies/templates/replicator-cage.yaml") {
+		err = errors.Join(err, renewVariables(path))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
