@@ -13,8 +13,9 @@ import (
 
 // kubeadm copies the proxy variables of its own environment into the static pods
 // of the control plane (cmd/kubeadm/app/util/env.go: every name that ends in
-// _proxy, in any case). These are the ones there are.
-var copiedNames = slices.Concat(proxyenv.Names, []string{proxyenv.All, "all_proxy", "FTP_PROXY", "ftp_proxy"})
+// _proxy, in any case). These are the ones there are, each once.
+var copiedNames = slices.Concat(proxyenv.Names, slices.DeleteFunc([]string{proxyenv.All, "all_proxy", "FTP_PROXY", "ftp_proxy"},
+	func(name string) bool { return slices.Contains(proxyenv.Names, name) }))
 
 // staticPodPatch is a strategic merge patch of a pod: variables are merged by
 // name, and a name that is not there is deleted without complaint.

@@ -31,11 +31,15 @@ func patched(t *testing.T, patch []byte, component string, copied map[string]str
 	if err := json.Unmarshal(patch, &p); err != nil || len(p.Spec.Containers) != 1 || p.Spec.Containers[0].Name != component {
 		t.Fatalf("%v: %s", err, patch)
 	}
-	result := map[string]string{}
+	result, seen := map[string]string{}, map[string]bool{}
 	for name, value := range copied {
 		result[name] = value
 	}
 	for _, env := range p.Spec.Containers[0].Env {
+		if seen[env.Name] {
+			t.Fatalf("%s is there twice", env.Name)
+		}
+		seen[env.Name] = true
 		switch {
 		case env.Patch == "delete" && env.Value == nil:
 			delete(result, env.Name)
