@@ -16,7 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -62,11 +61,8 @@ func newSite(t *testing.T) *site {
 	t.Helper()
 	ctx := t.Context()
 	s := &site{cp: controlplanetest.Shared(t, operator.Content...)}
-	scheme := runtime.NewScheme()
-	controlplanetest.Require(t, clientgoscheme.AddToScheme(scheme))
-	controlplanetest.Require(t, v1alpha1.AddToScheme(scheme))
 	var err error
-	s.client, err = client.New(s.cp.Admin(), client.Options{Scheme: scheme})
+	s.client, err = client.New(s.cp.Admin(), client.Options{Scheme: operator.Scheme})
 	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, operator.Install(ctx, s.cp))
 	example, err := os.ReadFile(filepath.Join("..", "..", "examples", "cluster.yaml"))

@@ -8,11 +8,9 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/clusterapi"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -40,10 +38,7 @@ func newFleet(t *testing.T) *fleet {
 	cp := controlplanetest.Shared(t, operator.Content...)
 	started.Do(func() { started.err = startAll(context.Background(), cp) })
 	controlplanetest.Require(t, started.err)
-	scheme := runtime.NewScheme()
-	controlplanetest.Require(t, clusterapi.AddToScheme(scheme))
-	controlplanetest.Require(t, v1alpha1.AddToScheme(scheme))
-	c, err := client.New(cp.Admin(), client.Options{Scheme: scheme, FieldOwner: "fairlead-e2e"})
+	c, err := client.New(cp.Admin(), client.Options{Scheme: operator.Scheme, FieldOwner: "fairlead-e2e"})
 	controlplanetest.Require(t, err)
 	return &fleet{TB: t, cp: cp, client: c, namespace: controlplanetest.Namespace(t, cp)}
 }

@@ -2,19 +2,15 @@ package clusterapi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
-	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -23,16 +19,6 @@ import (
 const KubernetesVersion = "v1.36.3"
 
 const dataInterval = 50 * time.Millisecond
-
-// AddToScheme adds Cluster API, its kubeadm providers and Kubernetes itself.
-func AddToScheme(scheme *runtime.Scheme) error {
-	return errors.Join(
-		clientgoscheme.AddToScheme(scheme),
-		clusterv1.AddToScheme(scheme),
-		bootstrapv1.AddToScheme(scheme),
-		controlplanev1.AddToScheme(scheme),
-	)
-}
 
 // CreateControlPlaneMachine creates the first Machine of a cluster and its KubeadmConfig, both of this name
 // and of this spec, to which what kubeadm init needs is added. The core controllers, which would link the two,

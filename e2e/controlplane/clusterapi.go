@@ -46,6 +46,15 @@ var ClusterAPI = Content{Name: "cluster-api", Labels: contractLabels, Read: func
 	return crds, nil
 }}
 
+// AWSCluster is the CRD of the AWS provider's clusters.
+var AWSCluster = Content{Name: "awscluster", Read: func(ctx context.Context) ([]byte, error) {
+	module, err := tools.ModuleDir(ctx, "provider-crds", "sigs.k8s.io/cluster-api-provider-aws/v2")
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(module, "config/crd/bases/infrastructure.cluster.x-k8s.io_awsclusters.yaml"))
+}}
+
 // Clusterctl is what clusterctl init notes, and clusterctl move compares: the core of Cluster API alone.
 var Clusterctl = Content{Name: "clusterctl", Labels: contractLabels, Read: func(ctx context.Context) ([]byte, error) {
 	module, err := tools.ModuleDir(ctx, tools.ClusterAPI, clusterAPIModule)

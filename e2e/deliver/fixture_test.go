@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -29,14 +28,6 @@ import (
 )
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
-
-var scheme = func() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1.AddToScheme(scheme), addonsv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
-		panic(err)
-	}
-	return scheme
-}()
 
 // management is a management cluster with Fairlead and the core controllers of Cluster API.
 type management struct {
@@ -99,7 +90,7 @@ func (m *management) must(err error) {
 
 func clientFor(t testing.TB, config *rest.Config) client.Client {
 	t.Helper()
-	c, err := client.New(config, client.Options{Scheme: scheme})
+	c, err := client.New(config, client.Options{Scheme: operator.Scheme})
 	controlplanetest.Require(t, err)
 	return c
 }

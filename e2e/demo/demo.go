@@ -11,14 +11,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	kuberuntime "k8s.io/apimachinery/pkg/runtime"
-	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/e2e/clusterapi"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
+	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
@@ -179,11 +176,7 @@ func (s *stage) startControlPlane(ctx context.Context) error {
 		return err
 	}
 	s.controlPlanes.add(s.cp)
-	scheme := kuberuntime.NewScheme()
-	if err = errors.Join(clusterapi.AddToScheme(scheme), addonsv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
-		return err
-	}
-	if s.client, err = client.New(s.cp.Admin(), client.Options{Scheme: scheme}); err != nil {
+	if s.client, err = client.New(s.cp.Admin(), client.Options{Scheme: operator.Scheme}); err != nil {
 		return err
 	}
 	s.kyverno = s.meanwhile(func() error {

@@ -22,7 +22,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/deployment"
 	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/repository"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
@@ -33,15 +32,7 @@ var clustersYAML []byte
 const added = "mirror.corp.example"
 
 func (s *stage) applyClusters(ctx context.Context) error {
-	dir, err := tools.ModuleDir(ctx, "provider-crds", "sigs.k8s.io/cluster-api-provider-aws/v2")
-	if err != nil {
-		return err
-	}
-	aws, err := os.ReadFile(filepath.Join(dir, "config/crd/bases/infrastructure.cluster.x-k8s.io_awsclusters.yaml"))
-	if err != nil {
-		return err
-	}
-	return errors.Join(s.cp.Install(ctx, controlplane.ClusterAPI), s.cp.Apply(ctx, aws), s.cp.Apply(ctx, clustersYAML))
+	return errors.Join(s.cp.Install(ctx, controlplane.ClusterAPI), s.cp.Install(ctx, controlplane.AWSCluster), s.cp.Apply(ctx, clustersYAML))
 }
 
 func (s *stage) showClusters(context.Context) error {

@@ -47,11 +47,7 @@ func startCluster(t *testing.T) *controlplane.ControlPlane {
 	t.Helper()
 	cp := controlplanetest.Start(t, controlplane.Options{Content: []controlplane.Content{controlplane.ClusterAPI}})
 	controlplanetest.Require(t, cp.Install(t.Context(), controlplane.ClusterAPI))
-	dir, err := tools.ModuleDir(t.Context(), "provider-crds", "sigs.k8s.io/cluster-api-provider-aws/v2")
-	controlplanetest.Require(t, err)
-	aws, err := os.ReadFile(filepath.Join(dir, "config/crd/bases/infrastructure.cluster.x-k8s.io_awsclusters.yaml"))
-	controlplanetest.Require(t, err)
-	controlplanetest.Require(t, cp.Apply(t.Context(), aws))
+	controlplanetest.Require(t, cp.Install(t.Context(), controlplane.AWSCluster))
 	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.GarbageCollector, controlplane.NamespaceDeletion,
 		controlplane.ClusterRoleAggregation, controlplane.ServiceAccounts))
 	operator, err := tools.Program(t.Context(), "fairlead-operator")

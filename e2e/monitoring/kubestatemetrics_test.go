@@ -10,12 +10,12 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/ports"
 	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/tier"
@@ -75,9 +75,7 @@ func TestKubeStateMetricsHasWhatReportsSay(t *testing.T) {
 
 func createReport(t *testing.T, cp *controlplane.ControlPlane, namespace string, status v1alpha1.ProxyReportStatus) {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	controlplanetest.Require(t, v1alpha1.AddToScheme(scheme))
-	writer, err := client.New(cp.Admin(), client.Options{Scheme: scheme})
+	writer, err := client.New(cp.Admin(), client.Options{Scheme: operator.Scheme})
 	controlplanetest.Require(t, err)
 	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "c1"}}
 	controlplanetest.Require(t, writer.Create(t.Context(), report))

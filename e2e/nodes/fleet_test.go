@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -71,10 +70,7 @@ func newFleet(t *testing.T, authority []byte, node v1alpha1.NodeSettings) *fleet
 	_, err = operator.Start(t.Context(), cp, operator.Options{Args: []string{"--leader-elect=false"}})
 	controlplanetest.Require(t, err)
 
-	scheme := runtime.NewScheme()
-	controlplanetest.Require(t, clusterapi.AddToScheme(scheme))
-	controlplanetest.Require(t, v1alpha1.AddToScheme(scheme))
-	c, err := client.New(cp.Admin(), client.Options{Scheme: scheme})
+	c, err := client.New(cp.Admin(), client.Options{Scheme: operator.Scheme})
 	controlplanetest.Require(t, err)
 	namespace := controlplanetest.Namespace(t, cp)
 	settings, err := json.Marshal(node)

@@ -2,17 +2,13 @@ package observe_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -24,14 +20,6 @@ import (
 )
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
-
-var scheme = func() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
-		panic(err)
-	}
-	return scheme
-}()
 
 // fixture is a management cluster with the program, and a namespace.
 type fixture struct {
@@ -66,7 +54,7 @@ func (f *fixture) must(err error) {
 
 func (f *fixture) clientFor(config *rest.Config) client.Client {
 	f.Helper()
-	c, err := client.New(config, client.Options{Scheme: scheme})
+	c, err := client.New(config, client.Options{Scheme: operator.Scheme})
 	f.must(err)
 	return c
 }

@@ -3,8 +3,6 @@ package operator_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,15 +15,15 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/tier"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 func TestAClusterOnAWSWaitsForItsVPCAndKeepsWhatWasRead(t *testing.T) {
 	f := newFixture(t)
-	f.installAWSCluster()
+	f.must(f.cp.Install(f.Context(), controlplane.AWSCluster))
 	f.exampleProxy()
 	aws := infrastructure("infrastructure.cluster.x-k8s.io/v1beta2", "AWSCluster", f.namespace, "c1")
 	f.must(unstructured.SetNestedField(aws.Object, "eu-central-1", "spec", "region"))
@@ -207,14 +205,4 @@ func infrastructure(apiVersion, kind, namespace, name string) *unstructured.Unst
 	u.SetNamespace(namespace)
 	u.SetName(name)
 	return u
-}
-
-// installAWSCluster installs the real CRD of the AWS provider.
-func (f *fixture) installAWSCluster() {
-	f.Helper()
-	dir, err := tools.ModuleDir(f.Context(), "provider-crds", "sigs.k8s.io/cluster-api-provider-aws/v2")
-	f.must(err)
-	crd, err := os.ReadFile(filepath.Join(dir, "config/crd/bases/infrastructure.cluster.x-k8s.io_awsclusters.yaml"))
-	f.must(err)
-	f.must(f.cp.Apply(f.Context(), crd))
 }

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/tier"
@@ -38,7 +39,7 @@ const marker = "not-for-tenants-"
 func newTenant(t *testing.T) *tenant {
 	t.Helper()
 	f := newOwnFixture(t, "--rollout-interval=1s", "--unselected-grace-period=0s")
-	f.installAWSCluster()
+	f.must(f.cp.Install(f.Context(), controlplane.AWSCluster))
 	theirs := fixtureOn(t, f.cp, f.operator)
 	f.exampleProxy(newestForm, func(p *v1alpha1.CorporateProxy) { p.Spec.Node.Rollout = v1alpha1.RolloutRolling })
 	theirs.source("example-"+theirs.namespace, map[string]string{"http": "http://u:" + marker + "0@192.168.52.220:3128", "noProxy": exampleNoProxy})

@@ -15,15 +15,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/internal/core/revision"
@@ -66,10 +65,7 @@ func newFixture(t *testing.T) *fixture {
 	root, err := repository.Root()
 	f.must(err)
 	f.must(f.cp.ApplyFS(t.Context(), os.DirFS(filepath.Join(root, "config", "crd"))))
-	scheme := runtime.NewScheme()
-	f.must(clientgoscheme.AddToScheme(scheme))
-	f.must(v1alpha1.AddToScheme(scheme))
-	f.client, err = client.New(f.cp.Admin(), client.Options{Scheme: scheme})
+	f.client, err = client.New(f.cp.Admin(), client.Options{Scheme: operator.Scheme})
 	f.must(err)
 	f.clients = controlplanetest.Clients(t, f.cp)
 	f.namespace = controlplanetest.Namespace(t, f.cp)
