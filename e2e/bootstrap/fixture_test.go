@@ -2,10 +2,7 @@ package bootstrap_test
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -79,15 +76,7 @@ func (c *company) startNetwork(t *testing.T) {
 
 	authority, err := machine.NewAuthority("Example Web CA")
 	controlplanetest.Require(t, err)
-	certificate, key, err := authority.Issue(machine.InternetName)
-	controlplanetest.Require(t, err)
-	pair, err := tls.X509KeyPair(certificate, key)
-	controlplanetest.Require(t, err)
-	web, err := network.Listen(t.Context(), machine.Internet, net.JoinHostPort(machine.InternetAddress, "443"))
-	controlplanetest.Require(t, err)
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, outside) })}
-	go func() { _ = server.Serve(tls.NewListener(web, &tls.Config{Certificates: []tls.Certificate{pair}})) }()
-	t.Cleanup(func() { _ = server.Close() })
+	machinetest.Web(t, network, machine.Internet, machine.InternetAddress, machine.InternetName, authority, outside)
 	c.toWeb, err = c.workload.Kubeconfig(&rest.Config{
 		Host: "https://" + machine.InternetName, BearerToken: "none", TLSClientConfig: rest.TLSClientConfig{CAData: authority.PEM()},
 	})

@@ -2,10 +2,7 @@ package corp_test
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,24 +40,11 @@ func newCompany(t *testing.T) *company {
 	authority, err := machine.NewAuthority("Example Web CA")
 	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, os.WriteFile(c.caFile, authority.PEM(), 0o600))
-	c.serve(t, authority, machine.Internet, machine.InternetAddress, machine.InternetName, outside)
-	c.serve(t, authority, machine.Cluster, machine.ServiceAddress, machine.ServiceName, inside)
+	machinetest.Web(t, c.network, machine.Internet, machine.InternetAddress, machine.InternetName, authority, outside)
+	machinetest.Web(t, c.network, machine.Cluster, machine.ServiceAddress, machine.ServiceName, authority, inside)
 	c.squid, err = c.network.StartSquid(t.Context(), machine.SquidOptions{User: username, Password: password})
 	controlplanetest.Require(t, err)
 	return c
-}
-
-// serve answers every request at the address with the text, over http and https.
-func (c *company) serve(t *testing.T, authority *machine.Authority, where machine.Namespace, address, name, text string) {
-	t.Helper()
-	plain, err := c.network.Listen(t.Context(), where, net.JoinHostPort(address, "80"))
-	controlplanetest.Require(t, err)
-	secure := machinetest.TLS(t, c.network, where, net.JoinHostPort(address, "443"), authority, &tls.Config{}, name, address)
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) })}
-	for _, listener := range []net.Listener{plain, secure} {
-		go func() { _ = server.Serve(listener) }() // until it is closed
-	}
-	t.Cleanup(func() { _ = server.Close() })
 }
 
 // since returns what squid was asked after the first so many requests.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -117,16 +118,9 @@ func (m *management) cluster(name string, workload *controlplane.ControlPlane, l
 			Type:       clusterv1.ClusterSecretType, Data: map[string][]byte{"value": text},
 		}))
 	}
-	cluster := &clusterv1.Cluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: name, Labels: labels},
-		Spec: clusterv1.ClusterSpec{
-			ClusterNetwork: clusterv1.ClusterNetwork{
-				Services: clusterv1.NetworkRanges{CIDRBlocks: []string{"100.64.0.0/13"}}, Pods: clusterv1.NetworkRanges{CIDRBlocks: []string{"100.96.0.0/11"}},
-			},
-			ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: "178.170.32.59", Port: 6443},
-			ControlPlaneRef:      controlPlane(name),
-		},
-	}
+	cluster := operator.Cluster(m.namespace, name)
+	maps.Copy(cluster.Labels, labels)
+	cluster.Spec.ControlPlaneRef, cluster.Spec.InfrastructureRef = controlPlane(name), clusterv1.ContractVersionedObjectReference{}
 	m.must(m.client.Create(m.Context(), cluster))
 	return cluster
 }

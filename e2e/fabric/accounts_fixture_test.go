@@ -15,7 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -84,19 +83,14 @@ func (a *accounts) startManagement() {
 		Rollout:         &v1alpha1.Rollout{Waves: []v1alpha1.Wave{{Name: "all"}}},
 		Probes:          &v1alpha1.Probes{},
 	}}
+	cluster := operator.Cluster("default", workload)
+	cluster.Spec.ClusterNetwork.Services.CIDRBlocks, cluster.Spec.ClusterNetwork.Pods.CIDRBlocks = []string{"10.96.0.0/12"}, []string{pods}
 	for _, object := range []client.Object{
 		secretWith(operator.Namespace, user, map[string]string{"username": user, "password": password}),
 		secretWith(operator.Namespace, nextUser, map[string]string{"username": nextUser, "password": nextPassword}),
 		secretWith("default", workload+"-kubeconfig", map[string]string{"value": string(kubeconfig)}),
 		a.proxy,
-		&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: workload}, Spec: clusterv1.ClusterSpec{
-			ClusterNetwork: clusterv1.ClusterNetwork{
-				ServiceDomain: "cluster.local",
-				Services:      clusterv1.NetworkRanges{CIDRBlocks: []string{"10.96.0.0/12"}}, Pods: clusterv1.NetworkRanges{CIDRBlocks: []string{pods}},
-			},
-			ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: "10.1.2.3", Port: 6443},
-			InfrastructureRef:    clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "VSphereCluster", Name: workload},
-		}},
+		cluster,
 	} {
 		controlplanetest.Require(t, a.management.Create(t.Context(), object))
 	}

@@ -6,10 +6,7 @@ package fabric_test
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
-	"io"
-	"log"
 	"net"
 	"net/http"
 	"net/url"
@@ -75,7 +72,9 @@ func newNode(t *testing.T, cp *controlplane.ControlPlane, options machine.SquidO
 	controlplanetest.Require(t, err)
 	f.run(machine.Corp, "sysctl", "-qw", "net.ipv4.ip_forward=1")
 	f.run(machine.DMZ, "ip", "route", "add", pods, "via", machine.CorpAddress)
-	f.startInternet()
+	authority, err := machine.NewAuthority("Example Web CA")
+	controlplanetest.Require(t, err)
+	machinetest.Web(t, f.network, machine.Internet, machine.InternetAddress, machine.InternetName, authority, "the internet")
 	f.startNode(cp)
 	for _, namespace := range []string{system, "shop", "other"} {
 		_, err := f.clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
@@ -91,26 +90,8 @@ func (f *fabric) run(where machine.Namespace, command ...string) string {
 	return string(out)
 }
 
-// startInternet serves the name that squid knows, plain and with TLS.
-func (f *fabric) startInternet() {
-	certificate := httptestCertificate(f.t)
-	for number, secure := range map[string]bool{"80": false, "443": true} {
-		listener, err := f.network.Listen(f.t.Context(), machine.Internet, net.JoinHostPort(machine.InternetAddress, number))
-		controlplanetest.Require(f.t, err)
-		if secure {
-			listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{certificate}})
-		}
-		f.serve(listener, "the internet")
-	}
-}
-
 func (f *fabric) serve(listener net.Listener, text string) {
-	server := &http.Server{
-		Handler:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) }),
-		ErrorLog: log.New(io.Discard, "", 0), // of tunnels that end
-	}
-	go func() { _ = server.Serve(listener) }()
-	f.t.Cleanup(func() { _ = server.Close() })
+	machinetest.Serve(f.t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) }, listener)
 }
 
 // startNode makes corp the network of a node: with kube-proxy, the cluster's DNS, and the API server at its usual address.

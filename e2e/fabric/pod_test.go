@@ -2,14 +2,11 @@ package fabric_test
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
-	"net/http/httptest"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -137,13 +134,4 @@ func (p *pod) startRelay(policy string, args ...string) {
 		Grace: 0,
 	})
 	controlplanetest.Require(f.t, err)
-}
-
-// httptestCertificate is one that nobody verifies.
-func httptestCertificate(t *testing.T) tls.Certificate {
-	t.Helper()
-	server := httptest.NewUnstartedServer(nil)
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	return server.TLS.Certificates[0]
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -52,7 +51,7 @@ func (c *controller) awaitIdle(t *testing.T) map[string]int {
 		if err != nil {
 			return false, err
 		}
-		if busy := sum(text, "controller_runtime_active_workers{") + sum(text, "workqueue_depth{"); busy > 0 {
+		if busy := process.Sum(text, "controller_runtime_active_workers{") + process.Sum(text, "workqueue_depth{"); busy > 0 {
 			return false, fmt.Errorf("%v of workers and queue", busy)
 		}
 		for _, match := range reconciled.FindAllStringSubmatch(text, -1) {
@@ -61,16 +60,4 @@ func (c *controller) awaitIdle(t *testing.T) map[string]int {
 		return controlplanetest.Holds(len(counts) > 0, "it has reconciled nothing")
 	})
 	return counts
-}
-
-// sum adds the values of a metric.
-func sum(text, metric string) float64 {
-	var total float64
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, metric) {
-			value, _ := strconv.ParseFloat(strings.TrimSpace(line[strings.LastIndex(line, " ")+1:]), 64)
-			total += value
-		}
-	}
-	return total
 }

@@ -5,7 +5,6 @@ package lifecycle_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/deployment"
 	"github.com/fairlead-io/fairlead/e2e/helm"
+	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/repository"
 )
 
@@ -128,12 +128,7 @@ func (r *release) idle(program *deployment.Replica) {
 		if err != nil {
 			return false, err
 		}
-		for line := range strings.Lines(page) {
-			name, value, _ := strings.Cut(strings.TrimSpace(line), "} ")
-			if busy := strings.HasPrefix(name, "workqueue_depth{") || strings.HasPrefix(name, "controller_runtime_active_workers{"); busy && value != "0" {
-				return false, errors.New(line)
-			}
-		}
-		return true, nil
+		busy := process.Sum(page, "workqueue_depth{") + process.Sum(page, "controller_runtime_active_workers{")
+		return controlplanetest.Holds(busy == 0, "%v of queue and workers", busy)
 	})
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/howto"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
@@ -262,16 +263,7 @@ func (m *management) reconciles(t *testing.T) float64 {
 	t.Helper()
 	page, err := m.operator.Metrics(t.Context())
 	controlplanetest.Require(t, err)
-	var sum float64
-	for line := range strings.Lines(page) {
-		var n float64
-		if name, value, _ := strings.Cut(line, "} "); strings.HasPrefix(name, `controller_runtime_reconcile_total{controller="cluster"`) {
-			if _, err := fmt.Sscan(value, &n); err == nil {
-				sum += n
-			}
-		}
-	}
-	return sum
+	return process.Sum(page, `controller_runtime_reconcile_total{controller="cluster"`)
 }
 
 func (m *management) awaitReconciles(t *testing.T, least float64) {

@@ -32,8 +32,6 @@ type Node struct {
 	// Programs of this machine, by the first word of the command that they stand for, or by the image if a container
 	// has no command. A command that is not here is a program of this machine.
 	Programs map[string]string
-	// Files of images: content by path by image. All others are this machine's.
-	Files map[string]map[string]string
 	// ServiceEnv are variables that every container gets, and may have otherwise: KUBERNETES_SERVICE_HOST for one.
 	ServiceEnv map[string]string
 

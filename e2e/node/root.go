@@ -30,31 +30,11 @@ func (n *Node) mounts(pod *corev1.Pod, container *corev1.Container) (*os.File, e
 			return nil, fmt.Errorf("volumeMount %s: the pod has no such volume", mount.Name)
 		}
 	}
-	files, err := n.imageFiles(pod, container)
-	if err != nil {
-		return nil, err
-	}
-	return n.Network.Mounts(func() error { return makeRoot(pod, container, files) })
-}
-
-// imageFiles writes them, and returns where they are by where the container has them.
-func (n *Node) imageFiles(pod *corev1.Pod, container *corev1.Container) (map[string]string, error) {
-	places := map[string]string{}
-	for path, content := range n.Files[container.Image] {
-		name := filepath.Join("image-"+container.Name, filepath.Base(path))
-		if err := os.MkdirAll(filepath.Dir(n.outside(pod, name)), 0o755); err != nil {
-			return nil, err
-		}
-		if err := os.WriteFile(n.outside(pod, name), []byte(content), 0o644); err != nil {
-			return nil, err
-		}
-		places[path] = inside(pod, name)
-	}
-	return places, nil
+	return n.Network.Mounts(func() error { return makeRoot(pod, container) })
 }
 
 // makeRoot runs in the container's mount namespace.
-func makeRoot(pod *corev1.Pod, container *corev1.Container, files map[string]string) error {
+func makeRoot(pod *corev1.Pod, container *corev1.Container) error {
 	r, err := newRoot(inside(pod, "root"))
 	if err != nil {
 		return err
@@ -65,11 +45,6 @@ func makeRoot(pod *corev1.Pod, container *corev1.Container, files map[string]str
 		source := filepath.Join(inside(pod, "volumes", mount.Name), mount.SubPath)
 		if err := r.bind(source, mount.MountPath); err != nil {
 			return fmt.Errorf("volumeMount %s at %s: %w", mount.Name, mount.MountPath, err)
-		}
-	}
-	for path, source := range files { // after the volumes: one in a new folder has the folder above made anew
-		if err := r.bind(source, path); err != nil {
-			return fmt.Errorf("file %s of the image: %w", path, err)
 		}
 	}
 	if err := r.bind(inside(pod, "hosts"), "/etc/hosts"); err != nil {

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -86,7 +85,7 @@ func TestFiveRealWorkloadClusters(t *testing.T) {
 	f.fleet()
 	five := startWorkloads(f, 5)
 	for _, w := range five {
-		f.must(f.client.Create(t.Context(), aCluster(f.namespace, w.name)))
+		f.must(f.client.Create(t.Context(), operator.Cluster(f.namespace, w.name)))
 		f.secret(w.name, f.kubeconfig(w.cp, w.cp.Admin()))
 		go w.publish(t.Context())
 	}
@@ -141,16 +140,6 @@ func (f *fixture) fleet() {
 		ObjectMeta: metav1.ObjectMeta{Name: "default"},
 		Spec:       v1alpha1.CorporateProxySpec{Source: v1alpha1.ProxySource{ValuesRef: &v1alpha1.SecretReference{Name: "source"}}},
 	}))
-}
-
-func aCluster(namespace, name string) *clusterv1.Cluster {
-	return &clusterv1.Cluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec: clusterv1.ClusterSpec{
-			ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: "10.1.2.3", Port: 6443},
-			InfrastructureRef:    clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "VSphereCluster", Name: name},
-		},
-	}
 }
 
 // othersGoOn requires that clusters beside those that are broken are observed as before.

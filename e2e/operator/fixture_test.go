@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -170,18 +169,8 @@ func (f *fixture) exampleProxy(change ...func(*v1alpha1.CorporateProxy)) *v1alph
 // cluster creates the published example's Cluster.
 func (f *fixture) cluster(name string, change ...func(*clusterv1.Cluster)) *clusterv1.Cluster {
 	f.Helper()
-	cluster := &clusterv1.Cluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: name, Labels: map[string]string{testLabel: f.namespace}},
-		Spec: clusterv1.ClusterSpec{
-			ClusterNetwork: clusterv1.ClusterNetwork{
-				ServiceDomain: "cluster.local",
-				Services:      clusterv1.NetworkRanges{CIDRBlocks: []string{"100.64.0.0/13"}},
-				Pods:          clusterv1.NetworkRanges{CIDRBlocks: []string{"100.96.0.0/11"}},
-			},
-			ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: exampleEndpoint, Port: 6443},
-			InfrastructureRef:    clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "VSphereCluster", Name: name},
-		},
-	}
+	cluster := operator.Cluster(f.namespace, name)
+	cluster.Labels[testLabel] = f.namespace
 	for _, c := range change {
 		c(cluster)
 	}
@@ -302,17 +291,6 @@ func (f *fixture) reapply(cluster, request string) *v1alpha1.ProxyReport {
 	return f.awaitReport(cluster, "request "+request+" handled", func(r *v1alpha1.ProxyReport) bool {
 		return r.Status.HandledRequest == request
 	})
-}
-
-// metric returns the value of one series of a metrics page, or 0.
-func metric(page, series string) float64 {
-	for line := range strings.SplitSeq(page, "\n") {
-		if rest, found := strings.CutPrefix(line, series+" "); found {
-			value, _ := strconv.ParseFloat(rest, 64)
-			return value
-		}
-	}
-	return 0
 }
 
 // binding is that of an admission policy.

@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
@@ -35,9 +36,9 @@ func TestACreatedClusterGetsBothSecretsFromThePublishedExample(t *testing.T) {
 	}
 	controlplanetest.Await(t, "the counts", func(ctx context.Context) (bool, error) {
 		page, err := f.operator.Metrics(ctx)
-		return controlplanetest.Holds(metric(page, `fairlead_reports{mode="Proxied",reason="Applied"}`) >= 1 &&
-			metric(page, `fairlead_secret_writes_total{result="written",role="cluster-values"}`) >= 1 &&
-			metric(page, `fairlead_secret_writes_total{result="written",role="systemd-proxy"}`) >= 1, "%s (%v)", page, err)
+		return controlplanetest.Holds(process.Sum(page, `fairlead_reports{mode="Proxied",reason="Applied"}`) >= 1 &&
+			process.Sum(page, `fairlead_secret_writes_total{result="written",role="cluster-values"}`) >= 1 &&
+			process.Sum(page, `fairlead_secret_writes_total{result="written",role="systemd-proxy"}`) >= 1, "%s (%v)", page, err)
 	})
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
@@ -164,7 +165,7 @@ func TestMachinesBuiltBeforeAChangeAreCountedInReportAndMetric(t *testing.T) {
 	series := fmt.Sprintf(`{cluster="c1",namespace="%s"}`, f.namespace)
 	page, err := f.operator.Metrics(t.Context())
 	f.must(err)
-	if metric(page, "fairlead_outdated_machines"+series) != 4 || metric(page, "fairlead_outdated_machine_pools"+series) != 1 {
+	if process.Sum(page, "fairlead_outdated_machines"+series) != 4 || process.Sum(page, "fairlead_outdated_machine_pools"+series) != 1 {
 		t.Error("the metrics say something else")
 	}
 

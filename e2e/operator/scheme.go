@@ -1,6 +1,7 @@
 package operator
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -21,5 +22,21 @@ func init() {
 		v1alpha1.AddToScheme,
 	} {
 		utilruntime.Must(add(Scheme))
+	}
+}
+
+// Cluster is that of the published example, which no provider looks after.
+func Cluster(namespace, name string) *clusterv1.Cluster {
+	return &clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{}},
+		Spec: clusterv1.ClusterSpec{
+			ClusterNetwork: clusterv1.ClusterNetwork{
+				ServiceDomain: "cluster.local",
+				Services:      clusterv1.NetworkRanges{CIDRBlocks: []string{"100.64.0.0/13"}},
+				Pods:          clusterv1.NetworkRanges{CIDRBlocks: []string{"100.96.0.0/11"}},
+			},
+			ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: "178.170.32.59", Port: 6443},
+			InfrastructureRef:    clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "VSphereCluster", Name: name},
+		},
 	}
 }

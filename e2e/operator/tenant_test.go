@@ -153,13 +153,9 @@ func aws(network string) func(*tenant, string) error {
 
 // own is a Cluster of the tenant.
 func (t *tenant) own(name string, change ...func(*clusterv1.Cluster)) *clusterv1.Cluster {
-	c := &clusterv1.Cluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: name, Labels: map[string]string{testLabel: t.namespace}, Annotations: map[string]string{}},
-		Spec: clusterv1.ClusterSpec{
-			ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: exampleEndpoint, Port: 6443},
-			InfrastructureRef:    clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "VSphereCluster", Name: name},
-		},
-	}
+	c := operator.Cluster(t.namespace, name)
+	c.Labels[testLabel], c.Annotations = t.namespace, map[string]string{}
+	c.Spec.ClusterNetwork = clusterv1.ClusterNetwork{}
 	for _, do := range change {
 		do(c)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/internal/core/cabundle/cabundletest"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
@@ -61,7 +62,7 @@ func TestABundleReachesEveryClusterNormalisedAndSoDoesItsReplacement(t *testing.
 	})
 	page, err := f.operator.Metrics(t.Context())
 	f.must(err)
-	if got := metric(page, fmt.Sprintf("fairlead_trusted_ca_expiry_timestamp_seconds{proxy=%q}", proxy.Name)); got != float64(end.Unix()) {
+	if got := process.Sum(page, fmt.Sprintf("fairlead_trusted_ca_expiry_timestamp_seconds{proxy=%q}", proxy.Name)); got != float64(end.Unix()) {
 		t.Errorf("the metric says %v, not %d", got, end.Unix())
 	}
 

@@ -62,9 +62,7 @@ func newSite(t *testing.T, authority *machine.Authority, options machine.SquidOp
 func (s *site) serve(t *testing.T, where machine.Namespace, address, name string) {
 	t.Helper()
 	listener := machinetest.TLS(t, s.network, where, address, s.authority, &tls.Config{NextProtos: []string{"h2", "http/1.1"}}, name)
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })}
-	t.Cleanup(func() { _ = server.Close() })
-	go func() { _ = server.Serve(listener) }()
+	machinetest.Serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, listener)
 }
 
 // serveNames has squid ask a real CoreDNS, which knows no name.

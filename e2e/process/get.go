@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"strings"
 )
 
 // Get asks a program's probe or metrics endpoint. Any answer but 200 is an error.
@@ -23,4 +25,15 @@ func Get(ctx context.Context, url string) (string, error) {
 		err = fmt.Errorf("%s answers %s", url, response.Status)
 	}
 	return string(body), errors.Join(err, response.Body.Close())
+}
+
+// Sum adds up the values of a metrics page's series that begin so: of one, where that is all of it.
+func Sum(page, series string) (sum float64) {
+	for line := range strings.Lines(page) {
+		if strings.HasPrefix(line, series) {
+			value, _ := strconv.ParseFloat(strings.TrimSpace(line[strings.LastIndexByte(line, ' ')+1:]), 64)
+			sum += value
+		}
+	}
+	return sum
 }

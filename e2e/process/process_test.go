@@ -147,3 +147,14 @@ func shell(t *testing.T, script string) process.Spec {
 		Dir: dir, LogFile: filepath.Join(dir, "log"),
 	}
 }
+
+func TestAMetricIsSummedOverItsSeries(t *testing.T) {
+	page := `# HELP workqueue_depth
+workqueue_depth{name="a",priority=""} 3
+workqueue_depth{name="b",priority="100"} 4
+workqueue_depth_other 7
+`
+	if got := process.Sum(page, "workqueue_depth{"); got != 7 {
+		t.Errorf("it is %v", got)
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/replicator"
 )
 
@@ -239,13 +239,7 @@ func (f *fixture) metric(series string) float64 {
 	f.Helper()
 	page, err := f.replicator.Metrics(f.Context())
 	f.must(err)
-	for line := range strings.SplitSeq(page, "\n") {
-		if rest, found := strings.CutPrefix(line, series+" "); found {
-			value, _ := strconv.ParseFloat(rest, 64)
-			return value
-		}
-	}
-	return 0
+	return process.Sum(page, series)
 }
 
 func (f *fixture) copies(state string) int {

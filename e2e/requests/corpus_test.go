@@ -5,7 +5,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"os"
@@ -108,9 +107,7 @@ func (l *lab) startOrigin(t *testing.T, port string) *origin {
 	listener, err := l.network.Listen(t.Context(), machine.Internet, net.JoinHostPort(machine.InternetAddress, port))
 	controlplanetest.Require(t, err)
 	o := &origin{name: net.JoinHostPort(machine.InternetName, port), asked: map[string][]string{}, hopping: map[string][]string{}}
-	server := &http.Server{Handler: o, ErrorLog: log.New(io.Discard, "", 0)}
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close() })
+	machinetest.Serve(t, o.ServeHTTP, listener)
 	return o
 }
 

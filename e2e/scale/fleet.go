@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/operator"
 )
 
 const creators = 16 // parallel requests of who makes the fleet
@@ -31,22 +32,10 @@ func fleetNames(prefix string, count, inNamespace int) []types.NamespacedName {
 
 // newCluster is a vSphere cluster, a kind whose object has no facts to read.
 func newCluster(key types.NamespacedName, i int, delivered bool) *clusterv1.Cluster {
-	cluster := &clusterv1.Cluster{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: key.Namespace, Name: key.Name,
-			Labels: map[string]string{"environment": "production", "release": "25.4.1", "site": fmt.Sprintf("dc-%d", i%7)},
-		},
-		Spec: clusterv1.ClusterSpec{
-			ClusterNetwork: clusterv1.ClusterNetwork{
-				ServiceDomain: "cluster.local",
-				Services:      clusterv1.NetworkRanges{CIDRBlocks: []string{"100.64.0.0/13"}},
-				Pods:          clusterv1.NetworkRanges{CIDRBlocks: []string{"100.96.0.0/11"}},
-			},
-			ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: fmt.Sprintf("178.%d.%d.%d", 16+i/62500, i/250%250, 1+i%250), Port: 6443},
-			ControlPlaneRef:      clusterv1.ContractVersionedObjectReference{APIGroup: "controlplane.cluster.x-k8s.io", Kind: "KubeadmControlPlane", Name: key.Name},
-			InfrastructureRef:    clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "VSphereCluster", Name: key.Name},
-		},
-	}
+	cluster := operator.Cluster(key.Namespace, key.Name)
+	cluster.Labels = map[string]string{"environment": "production", "release": "25.4.1", "site": fmt.Sprintf("dc-%d", i%7)}
+	cluster.Spec.ControlPlaneEndpoint.Host = fmt.Sprintf("178.%d.%d.%d", 16+i/62500, i/250%250, 1+i%250)
+	cluster.Spec.ControlPlaneRef = clusterv1.ContractVersionedObjectReference{APIGroup: "controlplane.cluster.x-k8s.io", Kind: "KubeadmControlPlane", Name: key.Name}
 	if delivered {
 		cluster.Labels[v1alpha1.DeliverLabel] = key.Name
 	}

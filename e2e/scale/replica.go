@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -131,10 +129,10 @@ func (r *replica) quiet(ctx context.Context) (since time.Time, err error) {
 		if err != nil {
 			return false, nil //nolint:nilerr // perhaps it is being started again
 		}
-		done := sumOf(page, "controller_runtime_reconcile_total")
+		done := process.Sum(page, "controller_runtime_reconcile_total{")
 		idle := before >= 0 && done-before <= paced
 		before = done
-		if !idle || sumOf(page, "workqueue_depth") > 0 || sumOf(page, "controller_runtime_active_workers") > 0 {
+		if !idle || process.Sum(page, "workqueue_depth{") > 0 || process.Sum(page, "controller_runtime_active_workers{") > 0 {
 			same, since = 0, time.Now()
 			return false, nil
 		}
@@ -145,19 +143,4 @@ func (r *replica) quiet(ctx context.Context) (since time.Time, err error) {
 		return since, fmt.Errorf("await a quiet operator: %w", err)
 	}
 	return since, nil
-}
-
-// sumOf adds a metric up over all its series.
-func sumOf(page, metric string) (sum float64) {
-	for line := range strings.Lines(page) {
-		name, _, labelled := strings.Cut(line, "{")
-		if !labelled || name != metric {
-			continue
-		}
-		value, err := strconv.ParseFloat(strings.TrimSpace(line[strings.LastIndexByte(line, '}')+1:]), 64)
-		if err == nil {
-			sum += value
-		}
-	}
-	return sum
 }

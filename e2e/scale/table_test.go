@@ -52,14 +52,3 @@ func TestATokenIsReadOnlyWhereAllPasswordsAreTheSame(t *testing.T) {
 		t.Errorf("keys that differ: %q", got)
 	}
 }
-
-func TestAMetricIsSummedOverItsSeries(t *testing.T) {
-	page := `# HELP workqueue_depth
-workqueue_depth{name="a",priority=""} 3
-workqueue_depth{name="b",priority="100"} 4
-workqueue_depth_other 7
-`
-	if got := sumOf(page, "workqueue_depth"); got != 7 {
-		t.Errorf("it is %v", got)
-	}
-}

@@ -78,13 +78,12 @@ var (
 	FRPS061 = Tool{Name: "frps-0.61.0", Module: "frp-0.61.0", Package: frp + "frps", Version: frp061Version, Duration: "5 seconds"}
 	FRPC070 = Tool{Name: "frpc-0.70.1", Module: "frp-0.70.1", Package: frp + "frpc", Version: frp070Version, Tags: "noweb", Full: true, Duration: "10 seconds"}
 
-	ANPAgent01       = Tool{Name: "anp-agent-0.1.6", Module: "anp-0.1.6", Package: anp + "agent", Version: anp01Version, Full: true, Duration: "10 seconds"}
-	ANPServer01      = Tool{Name: "anp-server-0.1.6", Module: "anp-0.1.6", Package: anp + "server", Version: anp01Version, Full: true, Duration: "5 seconds"}
-	ANPAgent031      = Tool{Name: "anp-agent-0.31.4", Module: "anp-0.31.4", Package: anp + "agent", Version: anp031Version, Duration: "10 seconds"}
-	ANPServer031     = Tool{Name: "anp-server-0.31.4", Module: "anp-0.31.4", Package: anp + "server", Version: anp031Version, Duration: "5 seconds"}
-	ANPAgent034      = Tool{Name: "anp-agent-0.34.0", Module: "anp-0.34.0", Package: anp + "agent", Version: anp034Version, Duration: "10 seconds"}
-	ANPServer034     = Tool{Name: "anp-server-0.34.0", Module: "anp-0.34.0", Package: anp + "server", Version: anp034Version, Duration: "5 seconds"}
-	ANPTestClient034 = Tool{Name: "anp-test-client-0.34.0", Module: "anp-0.34.0", Package: anp + "test-client", Version: anp034Version, Duration: "1 second"}
+	ANPAgent01   = Tool{Name: "anp-agent-0.1.6", Module: "anp-0.1.6", Package: anp + "agent", Version: anp01Version, Full: true, Duration: "10 seconds"}
+	ANPServer01  = Tool{Name: "anp-server-0.1.6", Module: "anp-0.1.6", Package: anp + "server", Version: anp01Version, Full: true, Duration: "5 seconds"}
+	ANPAgent031  = Tool{Name: "anp-agent-0.31.4", Module: "anp-0.31.4", Package: anp + "agent", Version: anp031Version, Duration: "10 seconds"}
+	ANPServer031 = Tool{Name: "anp-server-0.31.4", Module: "anp-0.31.4", Package: anp + "server", Version: anp031Version, Duration: "5 seconds"}
+	ANPAgent034  = Tool{Name: "anp-agent-0.34.0", Module: "anp-0.34.0", Package: anp + "agent", Version: anp034Version, Duration: "10 seconds"}
+	ANPServer034 = Tool{Name: "anp-server-0.34.0", Module: "anp-0.34.0", Package: anp + "server", Version: anp034Version, Duration: "5 seconds"}
 
 	ClusterProxy           = Tool{Name: "cluster-proxy", Module: "cluster-proxy", Package: ocm + "cluster-proxy", Version: clusterProxyVersion, Duration: "20 seconds"}
 	ClusterProxyAddonAgent = Tool{Name: "cluster-proxy-addon-agent", Module: "cluster-proxy", Package: ocm + "addon-agent", Version: clusterProxyVersion, Duration: "5 seconds"}
@@ -121,7 +120,7 @@ func All() []Tool {
 		Helm, Kubectl, ClusterAPICore, KubeadmBootstrap, KubeadmControlPlane, Clusterctl, UserData,
 		FluxHelmController, FluxSourceController, ArgoCDRepository, KubeStateMetrics, PrometheusClients, TalosEnvironment, Etcd, Expand, IgnitionValidate,
 		FRPC044, FRPS044, FRPC061, FRPS061, FRPC070,
-		ANPAgent01, ANPServer01, ANPAgent031, ANPServer031, ANPAgent034, ANPServer034, ANPTestClient034,
+		ANPAgent01, ANPServer01, ANPAgent031, ANPServer031, ANPAgent034, ANPServer034,
 		ClusterProxy, ClusterProxyAddonAgent, Chisel,
 	}
 }

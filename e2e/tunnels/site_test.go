@@ -281,9 +281,7 @@ func (s *site) asked(t *testing.T, only ...machine.Request) int {
 // serve has a listener answer with its name and the path that it was asked for.
 func serve(t *testing.T, listener net.Listener, name string) {
 	t.Helper()
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, answer(name, r.URL.Path)) })}
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close() })
+	machinetest.Serve(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, answer(name, r.URL.Path)) }, listener)
 }
 
 func answer(name, path string) string { return name + " was asked for " + path }

@@ -3,7 +3,10 @@ package machinetest
 
 import (
 	"crypto/tls"
+	"io"
+	"log"
 	"net"
+	"net/http"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -37,6 +40,25 @@ func TLS(
 	listener, err := network.Listen(t.Context(), where, address)
 	controlplanetest.Require(t, err)
 	return tls.NewListener(listener, config)
+}
+
+// Web is a site that answers every request with the text, over http and https.
+func Web(t testing.TB, network *machine.Network, where machine.Namespace, address, name string, authority *machine.Authority, text string) {
+	t.Helper()
+	plain, err := network.Listen(t.Context(), where, net.JoinHostPort(address, "80"))
+	controlplanetest.Require(t, err)
+	secure := TLS(t, network, where, net.JoinHostPort(address, "443"), authority, &tls.Config{}, name, address)
+	Serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }, plain, secure)
+}
+
+// Serve has HTTP requests to the listeners handled until the test ends.
+func Serve(t testing.TB, handle http.HandlerFunc, listeners ...net.Listener) {
+	t.Helper()
+	server := &http.Server{Handler: handle, ErrorLog: log.New(io.Discard, "", 0)} // of tunnels that end
+	for _, listener := range listeners {
+		go func() { _ = server.Serve(listener) }()
+	}
+	t.Cleanup(func() { _ = server.Close() })
 }
 
 // Accept has whoever comes to the listener handled until the test ends, and then hangs up.

@@ -7,7 +7,6 @@ go 1.26.0
 tool (
 	sigs.k8s.io/apiserver-network-proxy/cmd/agent
 	sigs.k8s.io/apiserver-network-proxy/cmd/server
-	sigs.k8s.io/apiserver-network-proxy/cmd/test-client
 )
 
 require (

@@ -2,14 +2,9 @@ package lab
 
 import (
 	"bufio"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"net/netip"
@@ -125,7 +120,7 @@ func (l *Lab) playTarget(p peer) {
 		return
 	}
 	if first[0] == handshake {
-		conn := tls.Server(p, &tls.Config{Certificates: []tls.Certificate{*l.certificate}})
+		conn := tls.Server(p, &tls.Config{Certificates: []tls.Certificate{l.certificate}})
 		p = peer{conn, bufio.NewReader(conn)}
 	}
 	if request, err := http.ReadRequest(p.Reader); err == nil {
@@ -143,23 +138,4 @@ func answer(p peer, request *http.Request) {
 		_ = closer.CloseWrite() // a reset would take the answer away from a client that still sends
 		_, _ = io.Copy(io.Discard, p)
 	}
-}
-
-// selfSigned makes a certificate for nobody: clients are told not to verify.
-func selfSigned() (*tls.Certificate, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1),
-		NotBefore:    time.Now().Add(-time.Hour),
-		NotAfter:     time.Now().Add(24 * time.Hour),
-		DNSNames:     []string{"localhost"},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return nil, err
-	}
-	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
