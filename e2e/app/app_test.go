@@ -62,8 +62,7 @@ func newSite(t *testing.T) *site {
 	ctx := t.Context()
 	s := &site{cp: controlplanetest.Shared(t, operator.Content...)}
 	var err error
-	s.client, err = client.New(s.cp.Admin(), client.Options{Scheme: operator.Scheme})
-	controlplanetest.Require(t, err)
+	s.client = controlplanetest.Client(t, s.cp.Admin(), operator.Scheme)
 	controlplanetest.Require(t, operator.Install(ctx, s.cp))
 	example, err := os.ReadFile(filepath.Join("..", "..", "examples", "cluster.yaml"))
 	controlplanetest.Require(t, err)
@@ -297,8 +296,7 @@ func programs(t *testing.T) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
 	for name, tool := range map[string]tools.Tool{"kubectl": tools.Kubectl, "helm": tools.Helm} {
-		path, err := tools.Build(t.Context(), tool, os.Stderr)
-		controlplanetest.Require(t, err)
+		path := controlplanetest.Tool(t, tool)
 		controlplanetest.Require(t, os.Symlink(path, filepath.Join(folder, name)))
 	}
 	return folder

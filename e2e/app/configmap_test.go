@@ -44,8 +44,7 @@ func (s *site) checkCage(t *testing.T) {
 	if len(object.OwnerReferences) != 2 || object.OwnerReferences[0].Kind != "ProxyReport" || object.OwnerReferences[1].Kind != "Cluster" {
 		t.Errorf("its owners are %v", object.OwnerReferences)
 	}
-	thief, err := client.New(s.operator.Config, client.Options{})
-	controlplanetest.Require(t, err)
+	thief := controlplanetest.Client(t, s.operator.Config, nil)
 	foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "other-cluster-values"}, Data: map[string]string{"values": "theirs"}}
 	controlplanetest.Require(t, s.client.Create(ctx, foreign))
 	labelled := map[string]string{"fairlead.io/configmap": "cluster-values", "cluster.x-k8s.io/cluster-name": "new"}

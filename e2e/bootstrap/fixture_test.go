@@ -3,7 +3,6 @@ package bootstrap_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -82,8 +81,7 @@ func (c *company) startNetwork(t *testing.T) {
 	})
 	controlplanetest.Require(t, err)
 
-	kubectl, err := tools.Build(t.Context(), tools.Kubectl, os.Stderr)
-	controlplanetest.Require(t, err)
+	kubectl := controlplanetest.Tool(t, tools.Kubectl)
 	c.node = &node.Node{Network: network, Clients: c.clients, Programs: map[string]string{"kubectl": kubectl}}
 }
 

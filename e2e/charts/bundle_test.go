@@ -1,23 +1,19 @@
 package charts_test
 
 import (
-	"bytes"
 	"maps"
-	"os/exec"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/e2e/command"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 // Whoever evaluates the policies, and whatever carries the values: a bundle has each object of the chart, as it was.
 func TestABundleHasTheWholeChart(t *testing.T) {
-	fairlead, err := tools.Program(t.Context(), "fairlead")
-	controlplanetest.Require(t, err)
 	for name, given := range map[string]values{
 		"Native":            {"engine": "Native"},
 		"Kyverno":           {"engine": "Kyverno"},
@@ -28,15 +24,12 @@ func TestABundleHasTheWholeChart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			manifest, err := policies.Render(t.Context(), given, values{"source": values{"existing": true}})
 			controlplanetest.Require(t, err)
-			cmd := exec.CommandContext(t.Context(), fairlead, "render", "bundle", "-f", "-", "--selector", "fairlead.io/cluster=c")
-			var said bytes.Buffer
-			cmd.Stdin, cmd.Stderr = bytes.NewReader(manifest), &said
-			text, err := cmd.Output()
-			if err != nil || said.Len() > 0 {
-				t.Fatalf("%v\n%s", err, said.String())
+			status, text, said := command.Run(t, manifest, "render", "bundle", "-f", "-", "--selector", "fairlead.io/cluster=c")
+			if status != 0 || said != "" {
+				t.Fatalf("%d\n%s", status, said)
 			}
 			got := rendered{}
-			for _, carrier := range parse(t, text) {
+			for _, carrier := range parse(t, []byte(text)) {
 				if content, is := carrier.Object["data"].(map[string]any); is {
 					maps.Copy(got, parse(t, []byte(content["objects.yaml"].(string))))
 				}

@@ -2,14 +2,12 @@ package charts_test
 
 import (
 	"maps"
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/command"
 	"github.com/fairlead-io/fairlead/e2e/policies"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 // Whatever has it in its values must not show it.
@@ -144,12 +142,9 @@ var ofTemplate = regexp.MustCompile(`execution error at \([^)]*\): (.*)`)
 // its own.
 func checkCommandRefuses(t *testing.T, given values, refusal error) {
 	t.Helper()
-	fairlead, err := tools.Program(t.Context(), "fairlead")
-	controlplanetest.Require(t, err)
-	text, err := exec.CommandContext(t.Context(), fairlead, "mutate", "-o", "policies", "--policy-values", valuesFile(t, given)).CombinedOutput()
-	said := string(text)
-	if err == nil || !strings.HasPrefix(said, "fairlead: ") || strings.Contains(said, s3cret) {
-		t.Errorf("the command takes it, or shows the password: %v: %.500s", err, said)
+	status, out, said := command.Run(t, nil, "mutate", "-o", "policies", "--policy-values", valuesFile(t, given))
+	if status == 0 || !strings.HasPrefix(said, "fairlead: ") || strings.Contains(out+said, s3cret) {
+		t.Errorf("the command takes it, or shows the password: %d: %.500s", status, said)
 	}
 	if words := ofTemplate.FindStringSubmatch(refusal.Error()); words != nil && !strings.Contains(said, words[1]) {
 		t.Errorf("the chart says: %s\nthe command: %s", words[1], said)

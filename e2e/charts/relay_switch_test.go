@@ -38,8 +38,7 @@ func TestNoPodIsLeftWithoutAWayFromReferencesToTheRelayAndBack(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			s := &shopper{server: startServer(t, engine)}
 			var err error
-			s.client, err = client.New(s.cp.Admin(), client.Options{})
-			controlplanetest.Require(t, err)
+			s.client = controlplanetest.Client(t, s.cp.Admin(), nil)
 			controlplanetest.Require(t, s.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shop}}))
 			file := valuesFile(t, values{"engine": engine, "proxy": proxy(url, url, "a,$b")})
 

@@ -23,8 +23,7 @@ func TestTheRelayTakesItsTaintFromItsOwnNodeAndChangesNothingElse(t *testing.T) 
 	tier.Full(t)
 	cp := controlplanetest.Start(t, controlplane.Options{})
 	controlplanetest.Require(t, policies.Install(t.Context(), cp, values{"engine": "Native", "relay": values{"startupTaint": true}}, relayed(nil)))
-	admin, err := client.New(cp.Admin(), client.Options{})
-	controlplanetest.Require(t, err)
+	admin := controlplanetest.Client(t, cp.Admin(), nil)
 	taints := []corev1.Taint{
 		{Key: "fairlead.io/relay", Effect: corev1.TaintEffectNoSchedule}, {Key: "fairlead.io/relay", Effect: corev1.TaintEffectNoExecute}, {Key: "dedicated", Effect: corev1.TaintEffectNoSchedule},
 	}
@@ -36,8 +35,7 @@ func TestTheRelayTakesItsTaintFromItsOwnNodeAndChangesNothingElse(t *testing.T) 
 		UserName: "system:serviceaccount:" + policies.Namespace + ":" + relayName, Groups: []string{"system:serviceaccounts", "system:authenticated"},
 		Extra: map[string][]string{"authentication.kubernetes.io/node-name": {"own"}},
 	}
-	relay, err := client.New(config, client.Options{})
-	controlplanetest.Require(t, err)
+	relay := controlplanetest.Client(t, config, nil)
 	patch := func(node, text string, options ...client.PatchOption) error {
 		return relay.Patch(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}, client.RawPatch(types.MergePatchType, []byte(text)), options...)
 	}

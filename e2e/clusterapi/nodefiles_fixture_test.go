@@ -210,8 +210,7 @@ var applied = map[string]func(*wired, *unstructured.Unstructured){
 
 func (w *wired) kubectl(verb string, manifest *unstructured.Unstructured) {
 	w.Helper()
-	path, err := tools.Build(w.Context(), tools.Kubectl, os.Stderr)
-	w.must(err)
+	path := controlplanetest.Tool(w, tools.Kubectl)
 	text, err := json.Marshal(manifest)
 	w.must(err)
 	w.answered(func() error {

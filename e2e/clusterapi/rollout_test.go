@@ -94,8 +94,7 @@ spec:
 	f.must(f.client.Create(t.Context(), kcp))
 	account, err := f.cp.ServiceAccount(t.Context(), operator.Namespace, operator.ServiceAccount)
 	f.must(err)
-	caged, err := client.New(account, client.Options{Scheme: f.client.Scheme()})
-	f.must(err)
+	caged := controlplanetest.Client(f, account, f.client.Scheme())
 	patch := func(text string) error {
 		return caged.Patch(t.Context(), kcp.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(text)), client.DryRunAll)
 	}

@@ -1,12 +1,10 @@
 package clusterapi_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -16,40 +14,32 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/command"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/tier"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 	decided "github.com/fairlead-io/fairlead/internal/core/wiring"
 )
 
 // wire runs fairlead wire for mycluster, which must end with the status.
 func (w *wired) wire(status int, args ...string) (result decided.Result, states map[string]decided.State) {
 	w.Helper()
-	program, err := tools.Program(w.Context(), "fairlead")
-	w.must(err)
 	kubeconfig, err := w.cp.Kubeconfig(w.cp.Admin())
 	w.must(err)
 	args = append([]string{"wire", "mycluster", "-n", w.namespace, "-o", "json", "--kubeconfig", kubeconfig}, args...)
-	var out, warnings bytes.Buffer
+	var out, warnings string
 	controlplanetest.Await(w, "the API server to try the labels", func(context.Context) (bool, error) {
-		out.Reset()
-		warnings.Reset()
-		cmd := exec.CommandContext(w.Context(), program, args...)
-		cmd.Stdout, cmd.Stderr = &out, &warnings
-		err := cmd.Run()
-		if cmd.ProcessState == nil {
-			return false, err
+		var got int
+		got, out, warnings = command.Run(w, nil, args...)
+		if strings.Contains(warnings, "failed calling webhook") { // which is slow on a busy machine
+			return false, errors.New(warnings)
 		}
-		if strings.Contains(warnings.String(), "failed calling webhook") { // which is slow on a busy machine
-			return false, errors.New(warnings.String())
-		}
-		if got := cmd.ProcessState.ExitCode(); got != status {
-			w.Fatalf("fairlead %s: status %d\n%s%s", strings.Join(args, " "), got, &out, &warnings)
+		if got != status {
+			w.Fatalf("fairlead %s: status %d\n%s%s", strings.Join(args, " "), got, out, warnings)
 		}
 		return true, nil
 	})
-	w.must(json.Unmarshal(out.Bytes(), &result))
-	if strings.Contains(out.String()+warnings.String(), "mySuperSecretPassword") {
+	w.must(json.Unmarshal([]byte(out), &result))
+	if strings.Contains(out+warnings, "mySuperSecretPassword") {
 		w.Error("the password is shown")
 	}
 	states = map[string]decided.State{}

@@ -91,18 +91,7 @@ func healthz(url string) func(context.Context) error {
 		DisableKeepAlives: true,
 	}}
 	return func(ctx context.Context) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
-			return err
-		}
-		response, err := insecure.Do(request)
-		if err != nil {
-			return err
-		}
-		defer response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			return fmt.Errorf("%s answers %s", url, response.Status)
-		}
-		return nil
+		_, err := process.GetBy(ctx, insecure, url)
+		return err
 	}
 }

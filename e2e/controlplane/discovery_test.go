@@ -15,8 +15,7 @@ import (
 // The next control plane at that port, of whatever checkout, may have other kinds.
 func TestWhatKubectlDiscoversIsNotKeptForOthers(t *testing.T) {
 	cp := controlplanetest.Shared(t)
-	kubectl, err := tools.Build(t.Context(), tools.Kubectl, os.Stderr)
-	controlplanetest.Require(t, err)
+	kubectl := controlplanetest.Tool(t, tools.Kubectl)
 	home := t.TempDir()
 	get := exec.CommandContext(t.Context(), kubectl, "--kubeconfig", cp.AdminKubeconfig(), "get", "namespaces")
 	get.Env = append(os.Environ(), "HOME="+home)

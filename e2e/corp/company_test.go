@@ -4,14 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/e2e/command"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 // The password needs care in URLs (@ : / ? # % and ü), and with the kubelet, for which $$ and $(NAME) mean something.
@@ -75,16 +74,9 @@ func (c *company) awaitRequests(t *testing.T, first, count int) []machine.Reques
 // from the company's settings by what writes that Secret.
 func clusterValues(t *testing.T) []byte {
 	t.Helper()
-	fairlead, err := tools.Program(t.Context(), "fairlead")
-	controlplanetest.Require(t, err)
 	url := fmt.Sprintf("http://%s@%s:%d", credential, machine.ProxyAddress, machine.ProxyPort)
 	settings := fmt.Sprintf("proxy:\n  http: %q\n  https: %q\n  noProxy: corp.example\n", url, url)
 	file := filepath.Join(t.TempDir(), "secret-values.yaml")
 	controlplanetest.Require(t, os.WriteFile(file, []byte(settings), 0o600))
-	cmd := exec.CommandContext(t.Context(), fairlead, "render", "--values", file,
-		"--cluster", filepath.Join("..", "..", "examples", "cluster.yaml"), "-o", "values")
-	cmd.Stderr = os.Stderr
-	values, err := cmd.Output()
-	controlplanetest.Require(t, err)
-	return values
+	return command.Output(t, nil, "render", "--values", file, "--cluster", filepath.Join("..", "..", "examples", "cluster.yaml"), "-o", "values")
 }

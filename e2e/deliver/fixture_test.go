@@ -91,8 +91,7 @@ func (m *management) must(err error) {
 
 func clientFor(t testing.TB, config *rest.Config) client.Client {
 	t.Helper()
-	c, err := client.New(config, client.Options{Scheme: operator.Scheme})
-	controlplanetest.Require(t, err)
+	c := controlplanetest.Client(t, config, operator.Scheme)
 	return c
 }
 

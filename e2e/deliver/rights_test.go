@@ -45,15 +45,7 @@ func TestAStolenTokenMayDoExactlyWhatIsListed(t *testing.T) {
 	m := newManagement(t)
 	account, err := m.cp.ServiceAccount(t.Context(), operator.Namespace, deliver.ServiceAccount)
 	m.must(err)
-	resources, err := rights.Resources(m.cp.Admin())
-	m.must(err)
-	for _, namespace := range []string{m.namespace, operator.Namespace} {
-		got, err := rights.Allowed(t.Context(), account, resources, namespace, everywhere)
-		m.must(err)
-		for _, line := range rights.Diff(got, rights.WithEverybody(everywhere)) {
-			t.Errorf("in namespace %s: %s", namespace, line)
-		}
-	}
+	rightstest.May(t, m.cp, account, everywhere, map[string]rights.Table{m.namespace: everywhere, operator.Namespace: everywhere})
 	thief := clientFor(t, account)
 	t.Run("it writes what it is there for", func(t *testing.T) { m.tryObjects(t, thief) })
 	t.Run("with more rights, by mistake", func(t *testing.T) {

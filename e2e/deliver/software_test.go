@@ -1,11 +1,9 @@
 package deliver_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -17,12 +15,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/command"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/replicator"
 	"github.com/fairlead-io/fairlead/e2e/tier"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 // One label. Cluster API alone writes in the workload cluster; here is no kubelet, so the test runs what the Deployment there says.
@@ -69,17 +67,12 @@ func (m *management) bundle(values map[string]any) map[string]string {
 	const name = "fairlead-software"
 	rendered, err := policies.Render(m.Context(), values)
 	m.must(err)
-	fairlead, err := tools.Program(m.Context(), "fairlead")
-	m.must(err)
-	cmd := exec.CommandContext(m.Context(), fairlead, "render", "bundle", "-f", "-", "--selector", v1alpha1.DeliverLabel, "--name", name, "--namespace", m.namespace)
-	cmd.Stdin = bytes.NewReader(rendered)
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	text, err := cmd.Output()
-	if err != nil || said.Len() > 0 {
-		m.Fatalf("%v\n%s", err, said.String())
+	status, text, said := command.Run(m, rendered,
+		"render", "bundle", "-f", "-", "--selector", v1alpha1.DeliverLabel, "--name", name, "--namespace", m.namespace)
+	if status != 0 || said != "" {
+		m.Fatalf("%d\n%s", status, said)
 	}
-	m.must(m.cp.Apply(m.Context(), text))
+	m.must(m.cp.Apply(m.Context(), []byte(text)))
 	carried := map[string]string{}
 	for _, name := range []string{name + "-namespace", name} {
 		object := &corev1.ConfigMap{}

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -15,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/deployment"
+	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
@@ -159,7 +158,7 @@ func startShopper(relay string) *shopper {
 	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}, Timeout: 10 * time.Second}
 	go func() {
 		for ; ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
-			if err := ask(ctx, client); err != nil && ctx.Err() == nil {
+			if _, err := process.GetBy(ctx, client, "http://example.net/"); err != nil && ctx.Err() == nil {
 				s.failed.Add(1)
 				s.why.Store(err)
 			}
@@ -167,21 +166,4 @@ func startShopper(relay string) *shopper {
 		}
 	}()
 	return s
-}
-
-func ask(ctx context.Context, client *http.Client) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://example.net/", nil)
-	if err != nil {
-		return err
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return errors.New(response.Status)
-	}
-	_, err = io.Copy(io.Discard, response.Body)
-	return err
 }

@@ -9,15 +9,13 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 func readOurs(t *testing.T) map[string]*program {
 	t.Helper()
 	all := map[string]*program{}
 	for _, name := range []string{"fairlead", "fairlead-operator", "fairlead-relay"} {
-		path, err := tools.Program(t.Context(), name)
-		controlplanetest.Require(t, err)
+		path := controlplanetest.Program(t, name)
 		all[name] = &program{path: path, common: "--help", help: map[string]string{}}
 	}
 	return all

@@ -50,8 +50,7 @@ func startCluster(t *testing.T) *controlplane.ControlPlane {
 	controlplanetest.Require(t, cp.Install(t.Context(), controlplane.AWSCluster))
 	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.GarbageCollector, controlplane.NamespaceDeletion,
 		controlplane.ClusterRoleAggregation, controlplane.ServiceAccounts))
-	operator, err := tools.Program(t.Context(), "fairlead-operator")
-	controlplanetest.Require(t, err)
+	operator := controlplanetest.Program(t, "fairlead-operator")
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- deployment.RunNode(ctx, cp, operator, "--leader-elect=false") }() // a lease of one that ended would be waited for

@@ -2,12 +2,9 @@
 package doctor_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/fairlead-io/fairlead/e2e/command"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
@@ -91,22 +89,13 @@ func (f *fixture) ask(as *rest.Config, args ...string) doctor.Report {
 
 func (f *fixture) run(as *rest.Config, args ...string) (string, string) {
 	f.Helper()
-	fairlead, err := tools.Program(f.Context(), "fairlead")
-	controlplanetest.Require(f, err)
 	kubeconfig, err := f.cp.Kubeconfig(as)
 	controlplanetest.Require(f, err)
-	var stdout, stderr bytes.Buffer
-	command := exec.CommandContext(f.Context(), fairlead, append([]string{"doctor", "tunnel", "--kubeconfig", kubeconfig, "-n", namespace}, args...)...)
-	command.Stdout, command.Stderr = &stdout, &stderr
-	err = command.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		f.Fatal(err)
-	}
-	if strings.Contains(stdout.String()+stderr.String(), password) {
+	_, stdout, stderr := command.Run(f, nil, append([]string{"doctor", "tunnel", "--kubeconfig", kubeconfig, "-n", namespace}, args...)...)
+	if strings.Contains(stdout+stderr, password) {
 		f.Error("it prints a password")
 	}
-	return stdout.String(), stderr.String()
+	return stdout, stderr
 }
 
 // ways are how the agents leave, and the codes of what is wrong with them.

@@ -19,7 +19,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/internal/agents/doctor"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 )
@@ -124,8 +123,7 @@ func probed(t *testing.T, network *machine.Network, hubs *machine.Authority, kno
 		secret := fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: agent}\nstringData: {ca.crt: %q}\n", hubs.PEM())
 		files = append(files, "-f", write("secret.yaml", secret))
 	}
-	fairlead, err := tools.Program(t.Context(), "fairlead")
-	controlplanetest.Require(t, err)
+	fairlead := controlplanetest.Program(t, "fairlead")
 	command := append([]string{fairlead, "doctor", "tunnel", "--probe", "-o", "json", "--fail-on", "never", "--values", values, "--cluster", cluster}, files...)
 	out, err := network.Run(t.Context(), machine.Corp, nil, command...)
 	var exit *exec.ExitError

@@ -2,19 +2,18 @@ package doctor_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/e2e/command"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/ports"
 	"github.com/fairlead-io/fairlead/e2e/process"
@@ -154,13 +153,8 @@ func (a agent) diagnosed(t *testing.T, env []string) string {
 	container["env"] = variables
 	pod, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "p"}, "spec": map[string]any{"containers": []any{container}}})
 	controlplanetest.Require(t, err)
-	fairlead, err := tools.Program(t.Context(), "fairlead")
-	controlplanetest.Require(t, err)
-	command := exec.CommandContext(t.Context(), fairlead, "doctor", "tunnel", "-f", "-", "-o", "json", "--fail-on", "never")
-	command.Stdin = bytes.NewReader(pod)
-	out, err := command.Output()
-	controlplanetest.Require(t, err)
 	var said doctor.Report
+	out := command.Output(t, pod, "doctor", "tunnel", "-f", "-", "-o", "json", "--fail-on", "never")
 	controlplanetest.Require(t, json.Unmarshal(out, &said))
 	return string(said.Pods[0].Containers[0].Through)
 }
@@ -171,8 +165,7 @@ var failed = regexp.MustCompile(`(?i)cannot connect once|no such host|connection
 // observed runs the program until it has spoken to the proxy, ended, or said that it cannot connect.
 func (a agent) observed(t *testing.T, env []string, proxy listener) string {
 	t.Helper()
-	path, err := tools.Build(t.Context(), a.tool, t.Output())
-	controlplanetest.Require(t, err)
+	path := controlplanetest.Tool(t, a.tool)
 	args := a.args
 	if strings.HasPrefix(a.image, "proxy-agent") {
 		args = append(args, a.needs(t)...)

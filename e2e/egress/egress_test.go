@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -18,11 +17,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/fairlead-io/fairlead/e2e/command"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
 	"github.com/fairlead-io/fairlead/e2e/repository"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
@@ -36,7 +35,6 @@ const (
 type site struct {
 	*testing.T
 	network  *machine.Network
-	fairlead string
 	settings []string // flags
 }
 
@@ -56,8 +54,6 @@ func newSite(t *testing.T) *site {
 	s.run(machine.Corp, "ip", "route", "add", "203.0.113.0/24", "via", machine.ProxyAddress)
 	s.run(machine.Internet, "ip", "route", "add", machine.CorpAddress+"/32", "via", "203.0.113.2")
 	s.run(machine.DMZ, "sysctl", "-qw", "net.ipv4.ip_forward=1")
-	s.fairlead, err = tools.Program(t.Context(), "fairlead")
-	s.must(err)
 	root, err := repository.Root()
 	s.must(err)
 	url := fmt.Sprintf("http://%s:%s@%s:%d", user, password, machine.ProxyAddress, machine.ProxyPort)
@@ -85,14 +81,11 @@ func (s *site) listen(where machine.Namespace, address string) {
 // command runs fairlead.
 func (s *site) command(args ...string) (out, warnings string) {
 	s.Helper()
-	cmd := exec.CommandContext(s.Context(), s.fairlead, append(args, s.settings...)...)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	text, err := cmd.Output()
-	if err != nil {
-		s.Fatalf("%q: %v: %s", args, err, stderr.String())
+	status, out, warnings := command.Run(s, nil, append(args, s.settings...)...)
+	if status != 0 {
+		s.Fatalf("%q: %d: %s", args, status, warnings)
 	}
-	return string(text), stderr.String()
+	return out, warnings
 }
 
 // explained is what explain says that a Go program does with a URL.

@@ -26,7 +26,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/process"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
@@ -71,8 +70,7 @@ func (a *accounts) startManagement() {
 	controlplanetest.Require(t, cp.ApplyFS(t.Context(), config.Observe))
 	_, err := operator.Start(t.Context(), cp, operator.Options{Args: []string{"--leader-elect=false"}})
 	controlplanetest.Require(t, err)
-	a.management, err = client.New(cp.Admin(), client.Options{Scheme: operator.Scheme})
-	controlplanetest.Require(t, err)
+	a.management = controlplanetest.Client(t, cp.Admin(), operator.Scheme)
 
 	kubeconfig, err := os.ReadFile(a.cp.AdminKubeconfig())
 	controlplanetest.Require(t, err)
@@ -151,8 +149,7 @@ func (a *accounts) kubeconfig(name string) string {
 func (a *accounts) onNode(name, component string, port int32, args ...string) {
 	t := a.t
 	t.Helper()
-	program, err := tools.Program(t.Context(), "fairlead-operator")
-	controlplanetest.Require(t, err)
+	program := controlplanetest.Program(t, "fairlead-operator")
 	p, err := a.network.Start(t.Context(), machine.Corp, process.Spec{Name: name, Path: program, Args: args})
 	controlplanetest.Require(t, err)
 	t.Cleanup(func() {

@@ -68,8 +68,7 @@ func newNode(t *testing.T, cp *controlplane.ControlPlane, options machine.SquidO
 	var err error
 	f.squid, err = f.network.StartSquid(t.Context(), options)
 	controlplanetest.Require(t, err)
-	f.relay, err = tools.Program(t.Context(), "fairlead-relay")
-	controlplanetest.Require(t, err)
+	f.relay = controlplanetest.Program(t, "fairlead-relay")
 	f.run(machine.Corp, "sysctl", "-qw", "net.ipv4.ip_forward=1")
 	f.run(machine.DMZ, "ip", "route", "add", pods, "via", machine.CorpAddress)
 	authority, err := machine.NewAuthority("Example Web CA")
@@ -141,8 +140,7 @@ const corefile = `.:53 {
 // program starts one of the programs of others.
 func (f *fabric) program(where machine.Namespace, tool tools.Tool, ready func(context.Context) error, args ...string) *process.Process {
 	f.t.Helper()
-	path, err := tools.Build(f.t.Context(), tool, os.Stderr)
-	controlplanetest.Require(f.t, err)
+	path := controlplanetest.Tool(f.t, tool)
 	p, err := f.network.Start(f.t.Context(), where, process.Spec{Name: tool.Name, Path: path, Args: args, Ready: ready})
 	controlplanetest.Require(f.t, err)
 	f.t.Cleanup(func() {

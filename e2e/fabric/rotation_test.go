@@ -51,8 +51,7 @@ func (f *fabric) setSource(current, previous string) {
 func (f *fabric) startFollow(cp *controlplane.ControlPlane) {
 	f.t.Helper()
 	f.folder = f.t.TempDir()
-	program, err := tools.Program(f.t.Context(), "fairlead-operator")
-	controlplanetest.Require(f.t, err)
+	program := controlplanetest.Program(f.t, "fairlead-operator")
 	health, err := ports.Reserve()
 	controlplanetest.Require(f.t, err)
 	p, err := cp.Run(f.t.Context(), process.Spec{

@@ -80,8 +80,7 @@ func (s *site) install(t *testing.T) {
 	for _, module := range []string{module, sourcesModule(t)} {
 		controlplanetest.Require(t, s.cp.ApplyFS(ctx, os.DirFS(filepath.Join(module, "config", "crd", "bases"))))
 	}
-	s.client, err = client.New(s.cp.Admin(), client.Options{})
-	controlplanetest.Require(t, err)
+	s.client = controlplanetest.Client(t, s.cp.Admin(), nil)
 	s.registry = registry.Start(t)
 	s.startSources(t)
 }

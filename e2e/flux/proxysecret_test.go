@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/e2e/command"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
@@ -23,8 +23,7 @@ import (
 
 // Argo CD takes proxy and noProxy from the Secret for repositories below its URL, and its Git client goes by them.
 func TestArgoCDReadsTheSecretForItsRepositories(t *testing.T) {
-	reader, err := tools.Build(t.Context(), tools.ArgoCDRepository, os.Stderr)
-	controlplanetest.Require(t, err)
+	reader := controlplanetest.Tool(t, tools.ArgoCDRepository)
 	proxy := startRecorder(t)
 	secret := proxy.secret(t, "-o", "argocd-repo-creds", "--repository", "https://git.")
 	read := exec.CommandContext(t.Context(), reader, "https://git.outside.invalid/a/b", "https://git.inside.invalid/a/b", "https://other.invalid/a/b")
@@ -92,14 +91,9 @@ func startRecorder(t *testing.T) *recorder {
 // secret is what fairlead render prints for a company whose proxy this is.
 func (r *recorder) secret(t *testing.T, output ...string) []byte {
 	t.Helper()
-	fairlead, err := tools.Program(t.Context(), "fairlead")
-	controlplanetest.Require(t, err)
+	values := `proxy: {http: "` + r.url + `", https: "` + r.url + `", noProxy: inside.invalid}`
 	cluster := filepath.Join("..", "..", "examples", "cluster.yaml")
-	render := exec.CommandContext(t.Context(), fairlead, append([]string{"render", "--values", "-", "--cluster", cluster}, output...)...)
-	render.Stdin = strings.NewReader(`proxy: {http: "` + r.url + `", https: "` + r.url + `", noProxy: inside.invalid}`)
-	secret, err := render.Output()
-	controlplanetest.Require(t, err)
-	return secret
+	return command.Output(t, []byte(values), append([]string{"render", "--values", "-", "--cluster", cluster}, output...)...)
 }
 
 func (r *recorder) hosts() []string {

@@ -110,8 +110,7 @@ spec: {interval: 10m, url: %q, insecure: true, ref: {semver: 0.x}}
 // startSources starts source-controller.
 func (s *site) startSources(t *testing.T) {
 	t.Helper()
-	path, err := tools.Build(t.Context(), tools.FluxSourceController, os.Stderr)
-	controlplanetest.Require(t, err)
+	path := controlplanetest.Tool(t, tools.FluxSourceController)
 	var addresses [3]string
 	for i := range addresses {
 		port, err := ports.Reserve()

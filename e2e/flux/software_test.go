@@ -41,8 +41,7 @@ func TestFluxInstallsTheSoftwareFromTheManagementCluster(t *testing.T) {
 	controlplanetest.Require(t, unstructured.SetNestedField(objects[1].Object, "Native", "spec", "values", "engine"))
 	controlplanetest.Require(t, unstructured.SetNestedField(objects[1].Object, true, "spec", "install", "disableWait"))
 	s.release(t, objects...)
-	there, err := client.New(workload.Admin(), client.Options{})
-	controlplanetest.Require(t, err)
+	there := controlplanetest.Client(t, workload.Admin(), nil)
 	for _, reader := range []struct {
 		client.Client
 		want bool

@@ -54,8 +54,7 @@ func validate(t *testing.T, program string, config []byte) (string, error) {
 
 func validator(t *testing.T) string {
 	t.Helper()
-	program, err := tools.Build(t.Context(), tools.IgnitionValidate, os.Stderr)
-	controlplanetest.Require(t, err)
+	program := controlplanetest.Tool(t, tools.IgnitionValidate)
 	return program
 }
 

@@ -53,8 +53,7 @@ done`
 // kubeadm writes the manifests, and what Kubernetes makes of the values in them is what was meant.
 func judgePatches(t *testing.T, m *machine.Machine, all []sample) {
 	t.Helper()
-	program, err := tools.Build(t.Context(), tools.Kubeadm, os.Stderr)
-	controlplanetest.Require(t, err)
+	program := controlplanetest.Tool(t, tools.Kubeadm)
 	kubeadm, err := os.ReadFile(program)
 	if err != nil {
 		t.Fatal(err)

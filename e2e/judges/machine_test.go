@@ -31,8 +31,7 @@ func userData(t *testing.T, format string, files []file) []byte {
 // ask is what a program says that reads JSON.
 func ask(t *testing.T, tool tools.Tool, question any) []byte {
 	t.Helper()
-	program, err := tools.Build(t.Context(), tool, os.Stderr)
-	controlplanetest.Require(t, err)
+	program := controlplanetest.Tool(t, tool)
 	input, err := json.Marshal(question)
 	controlplanetest.Require(t, err)
 	cmd := exec.CommandContext(t.Context(), program)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -118,8 +117,7 @@ func (r *release) applyCRDs() {
 
 func (r *release) kubectl() string {
 	r.Helper()
-	path, err := tools.Build(r.Context(), tools.Kubectl, os.Stderr)
-	controlplanetest.Require(r, err)
+	path := controlplanetest.Tool(r, tools.Kubectl)
 	return path
 }
 

@@ -46,8 +46,7 @@ func newRelease(t *testing.T, cp *controlplane.ControlPlane, chart string) *rele
 	for _, add := range []func(*kruntime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme} {
 		must(t, add(all))
 	}
-	c, err := client.New(cp.Admin(), client.Options{Scheme: all})
-	controlplanetest.Require(t, err)
+	c := controlplanetest.Client(t, cp.Admin(), all)
 	t.Setenv("KUBECACHEDIR", t.TempDir()) // another test may have had the port before
 	return &release{TB: t, cp: cp, client: c, chart: repository.Path("charts", chart), name: chart}
 }

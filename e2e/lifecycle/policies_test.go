@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -17,12 +16,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/e2e/command"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/deployment"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/repository"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 // teams are namespaces whose pods get the settings.
@@ -205,12 +204,8 @@ func dataOf(secrets map[string]corev1.Secret) map[string]map[string][]byte {
 // rendered are the values that fairlead renders for an imported cluster by the file that describes it.
 func (r *release) rendered(cluster string) string {
 	r.Helper()
-	fairlead, err := tools.Program(r.Context(), "fairlead")
-	controlplanetest.Require(r, err)
 	described := repository.Path("examples", "imported", cluster)
-	rendered, err := exec.CommandContext(r.Context(), fairlead, "render", "--values", example(), "--cluster", described, "-o", "helm-values").Output()
-	r.must(err)
-	return write(r, "values.yaml", rendered)
+	return write(r, "values.yaml", command.Output(r, nil, "render", "--values", example(), "--cluster", described, "-o", "helm-values"))
 }
 
 // awaitCopies awaits that a key of the Secret has this text, in these namespaces and in its source.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
@@ -34,8 +33,7 @@ func TestKubeStateMetricsHasWhatReportsSay(t *testing.T) {
 		Conditions: []metav1.Condition{{Type: "Ready", Status: "False", Reason: "EndpointUnknown", Message: "…", LastTransitionTime: since}},
 	})
 
-	program, err := tools.Build(t.Context(), tools.KubeStateMetrics, os.Stderr)
-	controlplanetest.Require(t, err)
+	program := controlplanetest.Tool(t, tools.KubeStateMetrics)
 	port, err := ports.Reserve()
 	controlplanetest.Require(t, err)
 	telemetry, err := ports.Reserve()
@@ -75,8 +73,7 @@ func TestKubeStateMetricsHasWhatReportsSay(t *testing.T) {
 
 func createReport(t *testing.T, cp *controlplane.ControlPlane, namespace string, status v1alpha1.ProxyReportStatus) {
 	t.Helper()
-	writer, err := client.New(cp.Admin(), client.Options{Scheme: operator.Scheme})
-	controlplanetest.Require(t, err)
+	writer := controlplanetest.Client(t, cp.Admin(), operator.Scheme)
 	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "c1"}}
 	controlplanetest.Require(t, writer.Create(t.Context(), report))
 	report.Status = status

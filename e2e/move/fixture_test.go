@@ -47,8 +47,7 @@ func startManagement(t *testing.T) *management {
 	m := &management{cp: controlplanetest.Start(t, controlplane.Options{Content: []controlplane.Content{controlplane.ClusterAPI}})}
 	m.clients = controlplanetest.Clients(t, m.cp)
 	var err error
-	m.client, err = client.New(m.cp.Admin(), client.Options{Scheme: operator.Scheme})
-	controlplanetest.Require(t, err)
+	m.client = controlplanetest.Client(t, m.cp.Admin(), operator.Scheme)
 	controlplanetest.Require(t, m.cp.Install(t.Context(), controlplane.ClusterAPI))
 	controlplanetest.Require(t, m.cp.Install(t.Context(), controlplane.Clusterctl))
 	module, err := tools.ModuleDir(t.Context(), "provider-crds", "sigs.k8s.io/cluster-api/test")

@@ -45,8 +45,7 @@ data: {a: "1"}
 
 // The plugin of the document, in the real Helm.
 func TestHelmTakesTheCommandAsAPostRenderer(t *testing.T) {
-	fairlead, err := build()
-	controlplanetest.Require(t, err)
+	fairlead := controlplanetest.Program(t, "fairlead")
 	dir := t.TempDir()
 	for name, content := range map[string]string{
 		"plugins/fairlead/plugin.yaml": plugin(t),

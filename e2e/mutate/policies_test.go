@@ -3,42 +3,27 @@
 package mutate_test
 
 import (
-	"bytes"
-	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-io/fairlead/e2e/command"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
 
-// build builds the command once.
-var build = sync.OnceValues(func() (string, error) { return tools.Program(context.Background(), "fairlead") })
-
 // mutate runs the built command, which must succeed.
 func mutate(t *testing.T, manifests []byte, args ...string) []byte {
 	t.Helper()
-	fairlead, err := build()
-	controlplanetest.Require(t, err)
-	var stdout, stderr bytes.Buffer
-	command := exec.CommandContext(t.Context(), fairlead, append([]string{"mutate"}, args...)...)
-	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(manifests), &stdout, &stderr
-	if err := command.Run(); err != nil {
-		t.Fatalf("%v: %s", err, &stderr)
-	}
-	return stdout.Bytes()
+	return command.Output(t, manifests, append([]string{"mutate"}, args...)...)
 }
 
 // write puts a text into a file of the test.

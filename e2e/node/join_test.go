@@ -19,8 +19,7 @@ func TestANodeAsksTheProxyForEtcdUnlessTheListHasTheNodes(t *testing.T) {
 	n := newNode(t)
 	squid, err := n.Network.StartSquid(t.Context(), machine.SquidOptions{User: user, Password: password})
 	controlplanetest.Require(t, err)
-	program, err := tools.Build(t.Context(), tools.Etcd, t.Output())
-	controlplanetest.Require(t, err)
+	program := controlplanetest.Tool(t, tools.Etcd)
 	endpoint := net.JoinHostPort(machine.EndpointAddress, "2379")
 	etcd, err := n.Network.Start(t.Context(), machine.Cluster, process.Spec{
 		Name: "etcd", Path: program, Ready: n.Network.Answers(machine.Corp, endpoint),

@@ -70,8 +70,7 @@ func newFleet(t *testing.T, authority []byte, node v1alpha1.NodeSettings) *fleet
 	_, err = operator.Start(t.Context(), cp, operator.Options{Args: []string{"--leader-elect=false"}})
 	controlplanetest.Require(t, err)
 
-	c, err := client.New(cp.Admin(), client.Options{Scheme: operator.Scheme})
-	controlplanetest.Require(t, err)
+	c := controlplanetest.Client(t, cp.Admin(), operator.Scheme)
 	namespace := controlplanetest.Namespace(t, cp)
 	settings, err := json.Marshal(node)
 	controlplanetest.Require(t, err)

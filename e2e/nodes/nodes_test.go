@@ -189,8 +189,7 @@ func newSite(t *testing.T) *site {
 // boot starts a machine from the very bytes of the bootstrap data, with these files in its image.
 func (s *site) boot(t *testing.T, data clusterapi.BootstrapData, baked map[string]string) *machine.Machine {
 	t.Helper()
-	kubeadm, err := tools.Build(t.Context(), tools.Kubeadm, os.Stderr)
-	controlplanetest.Require(t, err)
+	kubeadm := controlplanetest.Tool(t, tools.Kubeadm)
 	m, err := s.network.Boot(t.Context(), machine.Options{UserData: data.Value, Programs: []string{kubeadm}, Baked: baked, Progress: os.Stderr})
 	controlplanetest.Require(t, err)
 	t.Cleanup(func() { _ = m.Kill() }) // if the test has failed: the next one has a machine of its own

@@ -24,7 +24,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/registry"
 	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/e2e/tier"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/images"
 )
 
@@ -189,8 +188,7 @@ func (f *fleet) goDirect(t *testing.T) {
 
 func relayProgram(t *testing.T) string {
 	t.Helper()
-	program, err := tools.Program(t.Context(), "fairlead-relay")
-	controlplanetest.Require(t, err)
+	program := controlplanetest.Program(t, "fairlead-relay")
 	return program
 }
 
@@ -281,8 +279,7 @@ func (f *fleet) publishSource(t *testing.T) {
 // follow keeps the relay's settings on the machine, as fairlead-node does, which has the folder as a hostPath.
 func (f *fleet) follow(t *testing.T, m *machine.Machine) {
 	t.Helper()
-	program, err := tools.Program(t.Context(), "fairlead-operator")
-	controlplanetest.Require(t, err)
+	program := controlplanetest.Program(t, "fairlead-operator")
 	follower, err := process.Start(t.Context(), process.Spec{
 		Name: "follow", Path: program, LogFile: t.TempDir() + "/follow.log",
 		Args: []string{

@@ -54,8 +54,7 @@ func (f *fixture) must(err error) {
 
 func (f *fixture) clientFor(config *rest.Config) client.Client {
 	f.Helper()
-	c, err := client.New(config, client.Options{Scheme: operator.Scheme})
-	f.must(err)
+	c := controlplanetest.Client(f, config, operator.Scheme)
 	return c
 }
 

@@ -79,15 +79,7 @@ func TestAStolenTokenMayDoExactlyWhatIsListed(t *testing.T) {
 	f := newFixture(t)
 	account, err := f.cp.ServiceAccount(t.Context(), operator.Namespace, observe.ServiceAccount)
 	f.must(err)
-	resources, err := rights.Resources(f.cp.Admin())
-	f.must(err)
-	for _, namespace := range []string{f.namespace, operator.Namespace} {
-		got, err := rights.Allowed(t.Context(), account, resources, namespace, everywhere)
-		f.must(err)
-		for _, line := range rights.Diff(got, rights.WithEverybody(everywhere)) {
-			t.Errorf("in namespace %s: %s", namespace, line)
-		}
-	}
+	rightstest.May(t, f.cp, account, everywhere, map[string]rights.Table{f.namespace: everywhere, operator.Namespace: everywhere})
 	t.Run("it changes of a status what it is there for", func(t *testing.T) { f.tryStatuses(t, f.clientFor(account)) })
 	t.Run("with more rights, by mistake", func(t *testing.T) {
 		thief := rightstest.Thief{Config: account, Namespace: operator.Namespace, Name: observe.ServiceAccount}

@@ -3,7 +3,6 @@ package operator_test
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -20,10 +19,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/command"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
@@ -103,8 +102,7 @@ func fixtureOn(t *testing.T, cp *controlplane.ControlPlane, o *operator.Operator
 
 func (f *fixture) clientFor(config *rest.Config) client.Client {
 	f.Helper()
-	c, err := client.New(config, client.Options{Scheme: operator.Scheme})
-	f.must(err)
+	c := controlplanetest.Client(f, config, operator.Scheme)
 	return c
 }
 
@@ -301,18 +299,11 @@ func binding(name string) *admissionv1.ValidatingAdmissionPolicyBinding {
 // fairlead runs the command line as somebody. Nothing that it prints has the example's password.
 func (f *fixture) fairlead(as *rest.Config, args ...string) (status int, stdout, stderr string) {
 	f.Helper()
-	program, err := tools.Program(f.Context(), "fairlead")
-	f.must(err)
 	kubeconfig, err := f.cp.Kubeconfig(as)
 	f.must(err)
-	command := exec.CommandContext(f.Context(), program, append(args, "--kubeconfig", kubeconfig)...)
-	var out, problem strings.Builder
-	command.Stdout, command.Stderr = &out, &problem
-	if err := command.Run(); command.ProcessState == nil {
-		f.Fatal(err)
-	}
-	if strings.Contains(out.String()+problem.String(), "mySuperSecretPassword") {
+	status, stdout, stderr = command.Run(f, nil, append(args, "--kubeconfig", kubeconfig)...)
+	if strings.Contains(stdout+stderr, "mySuperSecretPassword") {
 		f.Errorf("fairlead %s prints a password", args)
 	}
-	return command.ProcessState.ExitCode(), out.String(), problem.String()
+	return status, stdout, stderr
 }

@@ -1,7 +1,6 @@
 package operator_test
 
 import (
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -11,15 +10,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/e2e/command"
 	"github.com/fairlead-io/fairlead/e2e/operator"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 // A dry run says what the API server thinks of all that fairlead import makes, by itself and of several files together.
 func TestWhatImportMakesIsTakenAsItIs(t *testing.T) {
 	f := newFixture(t)
-	fairlead, err := tools.Program(t.Context(), "fairlead")
-	f.must(err)
 	const folder = "../../examples/import"
 	files, err := filepath.Glob(folder + "/*")
 	f.must(err)
@@ -33,7 +30,7 @@ func TestWhatImportMakesIsTakenAsItIs(t *testing.T) {
 	kinds := map[string]int{}
 	for name, arguments := range imports {
 		t.Run(name, func(t *testing.T) {
-			for _, object := range importedBy(t, fairlead, arguments) {
+			for _, object := range importedBy(t, arguments) {
 				kinds[object.GetKind()]++
 				if err := f.client.Create(t.Context(), &object, client.DryRunAll); err != nil {
 					t.Errorf("%s %s: %v", object.GetKind(), object.GetName(), err)
@@ -46,13 +43,10 @@ func TestWhatImportMakesIsTakenAsItIs(t *testing.T) {
 	}
 }
 
-func importedBy(t *testing.T, fairlead string, arguments []string) []unstructured.Unstructured {
+func importedBy(t *testing.T, arguments []string) []unstructured.Unstructured {
 	t.Helper()
 	arguments = append([]string{"import", "--name", "imported", "--operator-namespace", operator.Namespace, "-o", "json"}, arguments...)
-	out, err := exec.CommandContext(t.Context(), fairlead, arguments...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := command.Output(t, nil, arguments...)
 	var list struct{ Items []map[string]any }
 	if err := yaml.Unmarshal(out, &list); err != nil {
 		t.Fatal(err)

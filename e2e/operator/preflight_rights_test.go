@@ -38,15 +38,7 @@ func TestThePreflightsTokenReadsOneSecretAndChangesOneConfigMap(t *testing.T) {
 	w.awaitComplete(2)
 	w.awaitReachable(metav1.ConditionTrue, "Reached", "revision 2")
 
-	resources, err := rights.Resources(f.cp.Admin())
-	f.must(err)
-	for namespace, want := range map[string]rights.Table{f.namespace: rights.WithEverybody(rights.Table{}), operator.Namespace: rights.WithEverybody(ofPreflight)} {
-		got, err := rights.Allowed(t.Context(), account, resources, namespace, ofPreflight)
-		f.must(err)
-		for _, line := range rights.Diff(got, want) {
-			t.Errorf("in namespace %s: %s", namespace, line)
-		}
-	}
+	rightstest.May(t, f.cp, account, ofPreflight, map[string]rights.Table{f.namespace: {}, operator.Namespace: ofPreflight})
 	rightstest.UsesAll(t, f.cp, controlplane.ServiceAccountUser(operator.Namespace, preflightAccount), ofPreflight)
 
 	thief, merge := f.clientFor(account), func(patch string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(patch)) }

@@ -18,7 +18,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/ports"
 	"github.com/fairlead-io/fairlead/e2e/process"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 )
 
@@ -39,8 +38,7 @@ func (f *fixture) tryPreflight(args ...string) (*process.Process, *rest.Config, 
 	f.must(err)
 	kubeconfig, err := f.cp.Kubeconfig(account)
 	f.must(err)
-	program, err := tools.Program(f.Context(), "fairlead-operator")
-	f.must(err)
+	program := controlplanetest.Program(f, "fairlead-operator")
 	port, err := ports.Reserve()
 	f.must(err)
 	p, err := f.cp.Run(f.Context(), process.Spec{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -15,12 +14,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/fairlead-io/fairlead/e2e/command"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/tier"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 func TestPodsAreListedByWhoOwnsThem(t *testing.T) {
@@ -106,8 +105,6 @@ func (f *fixture) checkRequests(t *testing.T, mark controlplane.AuditMark) {
 // testCompletion asks what a shell asks when somebody has typed so much and presses the tab key.
 func (f *fixture) testCompletion(t *testing.T) {
 	t.Helper()
-	fairlead, err := tools.Program(t.Context(), "fairlead")
-	controlplanetest.Require(t, err)
 	nobody, err := f.cp.User("nobody")
 	controlplanetest.Require(t, err)
 	for _, row := range []struct {
@@ -123,9 +120,7 @@ func (f *fixture) testCompletion(t *testing.T) {
 		controlplanetest.Require(t, err)
 		verb, last := row.typed[:len(row.typed)-1], row.typed[len(row.typed)-1]
 		args := slices.Concat([]string{"__complete"}, verb, []string{"--kubeconfig", kubeconfig, last, ""})
-		out, err := exec.CommandContext(t.Context(), fairlead, args...).Output()
-		controlplanetest.Require(t, err)
-		said := "\n" + string(out)
+		said := "\n" + string(command.Output(t, nil, args...))
 		whole := strings.HasSuffix(row.want, ":4\n")
 		if whole && said != row.want || !strings.Contains(said, row.want) || !strings.HasSuffix(said, "\n:4\n") {
 			t.Errorf("%q is completed with %q", row.typed, said)

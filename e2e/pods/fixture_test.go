@@ -2,10 +2,9 @@
 package pods_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"os/exec"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -16,10 +15,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/fairlead-io/fairlead/e2e/command"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
@@ -117,18 +116,16 @@ func (f *fixture) run(as *rest.Config, args ...string) (string, error) {
 	if !slices.Contains(args, "-n") {
 		args = append(args, "-A")
 	}
-	fairlead, err := tools.Program(f.Context(), "fairlead")
-	controlplanetest.Require(f, err)
 	kubeconfig, err := f.cp.Kubeconfig(as)
 	controlplanetest.Require(f, err)
-	var stdout, stderr bytes.Buffer
-	command := exec.CommandContext(f.Context(), fairlead, append([]string{"pods", "--kubeconfig", kubeconfig}, args...)...)
-	command.Stdout, command.Stderr = &stdout, &stderr
-	err = command.Run()
-	if strings.Contains(stdout.String()+stderr.String(), password) {
+	status, stdout, stderr := command.Run(f, nil, append([]string{"pods", "--kubeconfig", kubeconfig}, args...)...)
+	if strings.Contains(stdout+stderr, password) {
 		f.Error("it prints a password")
 	}
-	return stdout.String() + stderr.String(), err
+	if status != 0 {
+		err = fmt.Errorf("exit status %d", status)
+	}
+	return stdout + stderr, err
 }
 
 func (f *fixture) report(as *rest.Config, args ...string) report {

@@ -14,7 +14,6 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
@@ -106,8 +105,7 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, policies.Install(t.Context(), cp, policies.Values(), mutationtest.ToTargets))
 
-	c, err := client.New(cp.Admin(), client.Options{})
-	controlplanetest.Require(t, err)
+	c := controlplanetest.Client(t, cp.Admin(), nil)
 	var reports map[string]map[string]result
 	controlplanetest.Await(t, "a report of each pod by all three policies", func(ctx context.Context) (bool, error) {
 		var err error

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
@@ -92,8 +91,7 @@ func (e *bench) measure(b *testing.B, manifest []byte) {
 	b.ReportMetric(milliseconds(after-before)/float64(len(took)), "Kyverno-ms/op")
 
 	controlplanetest.Require(b, pods.DeleteCollection(b.Context(), *metav1.NewDeleteOptions(0), metav1.ListOptions{}))
-	administrator, err := client.New(e.cp.Admin(), client.Options{})
-	controlplanetest.Require(b, err)
+	administrator := controlplanetest.Client(b, e.cp.Admin(), nil)
 	for _, object := range objects {
 		controlplanetest.Require(b, administrator.Delete(b.Context(), object))
 	}

@@ -46,9 +46,7 @@ func startExclusion(t *testing.T) exclusion {
 		"deployment-controller", "replicaset-controller", "statefulset-controller", "job-controller"))
 	clients := controlplanetest.Clients(t, cp)
 	e := exclusion{cp: cp, users: map[string]client.Client{}, own: controlplanetest.Namespace(t, cp), other: controlplanetest.Namespace(t, cp)}
-	var err error
-	e.admin, err = client.New(cp.Admin(), client.Options{})
-	controlplanetest.Require(t, err)
+	e.admin = controlplanetest.Client(t, cp.Admin(), nil)
 	for _, name := range []string{developer, lead, platform} {
 		controlplanetest.Role(t, clients, name, rbacv1.PolicyRule{
 			APIGroups: []string{"", "apps", "batch"}, Verbs: []string{"get", "create", "update", "patch"},
@@ -59,8 +57,7 @@ func startExclusion(t *testing.T) exclusion {
 		})
 		config, err := cp.User(name)
 		controlplanetest.Require(t, err)
-		e.users[name], err = client.New(config, client.Options{})
-		controlplanetest.Require(t, err)
+		e.users[name] = controlplanetest.Client(t, config, nil)
 	}
 	role := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "fairlead-exclude"}
 	subject := func(name string) []rbacv1.Subject {

@@ -55,8 +55,7 @@ func expectedResults(folder string) (int, error) {
 
 func mustKyvernoCLI(t *testing.T) string {
 	t.Helper()
-	cli, err := tools.Build(t.Context(), tools.KyvernoCLI, os.Stderr)
-	controlplanetest.Require(t, err)
+	cli := controlplanetest.Tool(t, tools.KyvernoCLI)
 	return cli
 }
 

@@ -47,8 +47,7 @@ func newSite(t *testing.T, authority *machine.Authority, options machine.SquidOp
 	t.Helper()
 	s := &site{network: machinetest.Network(t), authority: authority}
 	var err error
-	s.program, err = tools.Program(t.Context(), "fairlead")
-	controlplanetest.Require(t, err)
+	s.program = controlplanetest.Program(t, "fairlead")
 	options.User, options.Password = user, password
 	s.squid, err = s.network.StartSquid(t.Context(), options)
 	controlplanetest.Require(t, err)
@@ -68,11 +67,10 @@ func (s *site) serve(t *testing.T, where machine.Namespace, address, name string
 // serveNames has squid ask a real CoreDNS, which knows no name.
 func (s *site) serveNames(t *testing.T) {
 	t.Helper()
-	coreDNS, err := tools.Build(t.Context(), tools.CoreDNS, os.Stderr)
-	controlplanetest.Require(t, err)
+	coreDNS := controlplanetest.Tool(t, tools.CoreDNS)
 	file := filepath.Join(t.TempDir(), "Corefile")
 	controlplanetest.Require(t, os.WriteFile(file, []byte(".:53 {\n\tbind 127.0.0.1\n\thosts {\n\t\t203.0.113.77 somebody.example\n\t}\n}\n"), 0o600))
-	_, err = s.network.Start(t.Context(), machine.DMZ, process.Spec{
+	_, err := s.network.Start(t.Context(), machine.DMZ, process.Spec{
 		Name: "coredns", Path: coreDNS, Args: []string{"-conf=" + file}, Ready: s.network.Answers(machine.DMZ, "127.0.0.1:53"),
 	})
 	controlplanetest.Require(t, err)

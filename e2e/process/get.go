@@ -11,12 +11,15 @@ import (
 )
 
 // Get asks a program's probe or metrics endpoint. Any answer but 200 is an error.
-func Get(ctx context.Context, url string) (string, error) {
+func Get(ctx context.Context, url string) (string, error) { return GetBy(ctx, http.DefaultClient, url) }
+
+// GetBy is Get by a client that goes another way.
+func GetBy(ctx context.Context, client *http.Client, url string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return "", err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		return "", err
 	}

@@ -172,8 +172,7 @@ func kindOf(crd *unstructured.Unstructured) string {
 // not have is an error.
 func createStrictly(t *testing.T, cp *controlplane.ControlPlane, objects []*unstructured.Unstructured) []string {
 	t.Helper()
-	administrator, err := client.New(cp.Admin(), client.Options{})
-	controlplanetest.Require(t, err)
+	administrator := controlplanetest.Client(t, cp.Admin(), nil)
 	strict := client.WithFieldValidation(administrator, metav1.FieldValidationStrict)
 	namespace := controlplanetest.Namespace(t, cp)
 	var unknown []string

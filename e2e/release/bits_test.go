@@ -35,8 +35,7 @@ var lastCommit = sync.OnceValues(func() ([]byte, error) {
 // made is a folder with the command line for this machine and the charts, of a clone of the last commit.
 func made(t *testing.T) string {
 	t.Helper()
-	path, err := tools.Build(t.Context(), tools.Helm, os.Stderr)
-	controlplanetest.Require(t, err)
+	path := controlplanetest.Tool(t, tools.Helm)
 	clone := filepath.Join(t.TempDir(), "clone")
 	commit, err := lastCommit() // once: somebody may commit while this runs
 	controlplanetest.Require(t, err)

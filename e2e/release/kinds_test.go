@@ -41,8 +41,7 @@ func kindsTwice(t *testing.T, cp *controlplane.ControlPlane, crds []*unstructure
 
 func twice(t *testing.T, cp *controlplane.ControlPlane, object *unstructured.Unstructured) {
 	t.Helper()
-	admin, err := client.New(cp.Admin(), client.Options{})
-	controlplanetest.Require(t, err)
+	admin := controlplanetest.Client(t, cp.Admin(), nil)
 	content, err := yaml.Marshal(object.Object)
 	controlplanetest.Require(t, err)
 	file := filepath.Join(t.TempDir(), "object.yaml")
@@ -87,8 +86,7 @@ func twice(t *testing.T, cp *controlplane.ControlPlane, object *unstructured.Uns
 
 func kubectl(t *testing.T, cp *controlplane.ControlPlane, file string, flags ...string) error {
 	t.Helper()
-	program, err := tools.Build(t.Context(), tools.Kubectl, os.Stderr)
-	controlplanetest.Require(t, err)
+	program := controlplanetest.Tool(t, tools.Kubectl)
 	cmd := exec.CommandContext(t.Context(), program, append([]string{"apply", "--kubeconfig", cp.AdminKubeconfig(), "-f", file}, flags...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)

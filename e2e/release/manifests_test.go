@@ -31,8 +31,7 @@ func TestMain(m *testing.M) { controlplanetest.Main(m) }
 // written is a folder with the manifests.
 func written(t *testing.T) string {
 	t.Helper()
-	path, err := tools.Build(t.Context(), tools.Helm, os.Stderr)
-	controlplanetest.Require(t, err)
+	path := controlplanetest.Tool(t, tools.Helm)
 	options := release.Options{Repository: repository.Path(), Output: t.TempDir(), Helm: path}
 	controlplanetest.Require(t, release.WriteManifests(t.Context(), options))
 	return options.Output
@@ -137,8 +136,7 @@ func applyTwice(t *testing.T, cp *controlplane.ControlPlane, file string) {
 // stored is what kubectl has a hand in. Status is the API server's own, which takes its time.
 func stored(t *testing.T, cp *controlplane.ControlPlane, objects []*unstructured.Unstructured) map[string]any {
 	t.Helper()
-	c, err := client.New(cp.Admin(), client.Options{})
-	controlplanetest.Require(t, err)
+	c := controlplanetest.Client(t, cp.Admin(), nil)
 	found := map[string]any{}
 	for _, object := range objects {
 		got := &unstructured.Unstructured{}

@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/replicator"
 	"github.com/fairlead-io/fairlead/e2e/rights"
+	"github.com/fairlead-io/fairlead/e2e/rights/rightstest"
 	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
@@ -69,18 +70,10 @@ func TestWhatSomebodyElseBringsIsCopiedAndFollowed(t *testing.T) {
 // checkDeliveredRights: of the source, the token may know what it is, and change nothing.
 func (f *fixture) checkDeliveredRights(namespace string) {
 	f.Helper()
-	resources, err := rights.Resources(f.cp.Admin())
-	f.must(err)
 	more := maps.Clone(atHome)
 	more["secrets "+deliveredName] = "list watch"
 	names := rights.Union(everywhere, more)
-	for in, want := range map[string]rights.Table{namespace: rights.WithEverybody(everywhere), policies.Namespace: rights.WithEverybody(names)} {
-		got, err := rights.Allowed(f.Context(), f.replicator.Config, resources, in, names)
-		f.must(err)
-		for _, line := range rights.Diff(got, want) {
-			f.Errorf("in namespace %s: %s", in, line)
-		}
-	}
+	rightstest.May(f, f.cp, f.replicator.Config, names, map[string]rights.Table{namespace: everywhere, policies.Namespace: names})
 	thief := f.clientFor(f.replicator.Config)
 	beside := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: policies.Namespace, Name: "beside", Labels: map[string]string{ourLabel: "proxy"}}, Type: corev1.SecretTypeOpaque}
 	if err := thief.Create(f.Context(), beside, client.DryRunAll); !apierrors.IsForbidden(err) {

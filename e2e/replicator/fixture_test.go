@@ -87,8 +87,7 @@ func on(t *testing.T, cp *controlplane.ControlPlane) *fixture {
 
 func (f *fixture) clientFor(config *rest.Config) client.Client {
 	f.Helper()
-	c, err := client.New(config, client.Options{})
-	f.must(err)
+	c := controlplanetest.Client(f, config, nil)
 	return c
 }
 

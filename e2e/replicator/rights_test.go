@@ -35,19 +35,8 @@ var atHome = rights.Table{
 
 func TestAStolenTokenMayDoExactlyWhatIsListed(t *testing.T) {
 	f := newFixture(t)
-	resources, err := rights.Resources(f.cp.Admin())
-	f.must(err)
 	names := rights.Union(everywhere, atHome)
-	for namespace, want := range map[string]rights.Table{
-		f.namespace():      rights.WithEverybody(everywhere),
-		policies.Namespace: rights.WithEverybody(names),
-	} {
-		got, err := rights.Allowed(t.Context(), f.replicator.Config, resources, namespace, names)
-		f.must(err)
-		for _, line := range rights.Diff(got, want) {
-			t.Errorf("in namespace %s: %s", namespace, line)
-		}
-	}
+	rightstest.May(t, f.cp, f.replicator.Config, names, map[string]rights.Table{f.namespace(): everywhere, policies.Namespace: names})
 }
 
 // Whatever the role lacked would be refused, and whatever it has too much would not be used.

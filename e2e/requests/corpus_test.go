@@ -18,7 +18,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
 	"github.com/fairlead-io/fairlead/e2e/process"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 // message is what a client sends.
@@ -91,8 +90,7 @@ func newLab(t *testing.T) *lab {
 	folder := t.TempDir()
 	url := "http://" + user + ":" + strings.ReplaceAll(password, "@", "%40") + "@" + net.JoinHostPort(machine.ProxyAddress, strconv.Itoa(machine.ProxyPort))
 	controlplanetest.Require(t, os.WriteFile(folder+"/settings", fmt.Appendf(nil, "HTTP_PROXY=%[1]s\nHTTPS_PROXY=%[1]s\nNO_PROXY=\n", url), 0o600))
-	program, err := tools.Program(t.Context(), "fairlead-relay")
-	controlplanetest.Require(t, err)
+	program := controlplanetest.Program(t, "fairlead-relay")
 	address := net.JoinHostPort(machine.ProxyAddress, relayPort)
 	_, err = l.network.Start(t.Context(), machine.DMZ, process.Spec{
 		Name: "relay", Path: program, Args: []string{"--listen=" + address, "--proxy=" + folder, "--health-address=127.0.0.1:8099"},

@@ -24,7 +24,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/repository"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/internal/core/revision"
 )
 
@@ -65,8 +64,7 @@ func newFixture(t *testing.T) *fixture {
 	root, err := repository.Root()
 	f.must(err)
 	f.must(f.cp.ApplyFS(t.Context(), os.DirFS(filepath.Join(root, "config", "crd"))))
-	f.client, err = client.New(f.cp.Admin(), client.Options{Scheme: operator.Scheme})
-	f.must(err)
+	f.client = controlplanetest.Client(f, f.cp.Admin(), operator.Scheme)
 	f.clients = controlplanetest.Clients(t, f.cp)
 	f.namespace = controlplanetest.Namespace(t, f.cp)
 	f.name = "corp-" + f.namespace
@@ -74,8 +72,7 @@ func newFixture(t *testing.T) *fixture {
 	if !apierrors.IsAlreadyExists(err) {
 		f.must(err)
 	}
-	f.fairlead, err = tools.Program(t.Context(), "fairlead")
-	controlplanetest.Require(t, err)
+	f.fairlead = controlplanetest.Program(t, "fairlead")
 	f.kubeconfig, err = f.cp.Kubeconfig(f.cp.Admin())
 	f.must(err)
 	return f

@@ -2,7 +2,6 @@ package tunnels_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/e2e/command"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/tier"
@@ -79,13 +79,7 @@ func addOnDeploymentConfig(t *testing.T, flags ...string) []byte {
 	settings := map[string]any{"proxy": map[string]string{"http": plainURL(credential), "https": plainURL(credential), "noProxy": "corp.example"}}
 	controlplanetest.Require(t, os.WriteFile(values, manifestOf(t, settings), 0o600))
 	controlplanetest.Require(t, os.WriteFile(object, []byte(capiCluster), 0o600))
-	program, err := tools.Program(t.Context(), "fairlead")
-	controlplanetest.Require(t, err)
-	output, err := exec.CommandContext(t.Context(), program, append([]string{ // it may warn
-		"render", "--values", values, "--cluster", object, "-o", "addondeploymentconfig",
-	}, flags...)...).Output()
-	controlplanetest.Require(t, err)
-	return output
+	return command.Output(t, nil, append([]string{"render", "--values", values, "--cluster", object, "-o", "addondeploymentconfig"}, flags...)...)
 }
 
 // proxyConfig are the values that the addon manager makes of an AddOnDeploymentConfig (pkg/proxyagent/agent/agent.go,
@@ -109,8 +103,7 @@ func ocmConfig(t *testing.T, c *cluster) {
 	crd, err := os.ReadFile(filepath.Join(dir, "addon", "v1alpha1", "0000_02_addon.open-cluster-management.io_addondeploymentconfigs.crd.yaml"))
 	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, c.hub.Apply(t.Context(), crd))
-	hub, err := client.New(c.hub.Admin(), client.Options{})
-	controlplanetest.Require(t, err)
+	hub := controlplanetest.Client(t, c.hub.Admin(), nil)
 	hub = client.WithFieldValidation(hub, "Strict")
 
 	object := &unstructured.Unstructured{}

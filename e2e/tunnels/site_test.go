@@ -115,8 +115,7 @@ func (s *site) start(t *testing.T, where machine.Namespace, port string, spec pr
 
 func build(t *testing.T, tool tools.Tool) string {
 	t.Helper()
-	path, err := tools.Build(t.Context(), tool, os.Stderr)
-	controlplanetest.Require(t, err)
+	path := controlplanetest.Tool(t, tool)
 	return path
 }
 
@@ -152,8 +151,7 @@ func (s *site) runContainer(t *testing.T, pod *corev1.Pod, name string) *process
 func (s *site) startRelay(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	beside := pod.Spec.InitContainers[0]
-	program, err := tools.Program(t.Context(), "fairlead-relay")
-	controlplanetest.Require(t, err)
+	program := controlplanetest.Program(t, "fairlead-relay")
 	s.node.Programs[beside.Image] = program
 	s.relay = s.runContainer(t, pod, beside.Name)
 	s.awaitProbe(t, beside.StartupProbe.HTTPGet, http.StatusOK, "")

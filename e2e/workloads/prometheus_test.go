@@ -32,8 +32,7 @@ type monitoring struct {
 // newMonitoring starts a proxy that answers every request itself, if the password is right.
 func newMonitoring(t *testing.T) monitoring {
 	t.Helper()
-	program, err := tools.Build(t.Context(), tools.PrometheusClients, os.Stderr)
-	controlplanetest.Require(t, err)
+	program := controlplanetest.Tool(t, tools.PrometheusClients)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("Authorization", r.Header.Get("Proxy-Authorization"))
 		if user, given, _ := r.BasicAuth(); user != "me" || given != password || !r.URL.IsAbs() {

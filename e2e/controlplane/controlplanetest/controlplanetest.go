@@ -15,8 +15,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
@@ -128,6 +131,30 @@ func Clients(t testing.TB, cp *controlplane.ControlPlane) kubernetes.Interface {
 	clients, err := kubernetes.NewForConfig(cp.Admin())
 	Require(t, err)
 	return clients
+}
+
+// Client is somebody's, for the kinds of a scheme or, if there is none, of Kubernetes.
+func Client(t testing.TB, who *rest.Config, scheme *runtime.Scheme) client.Client {
+	t.Helper()
+	c, err := client.New(who, client.Options{Scheme: scheme})
+	Require(t, err)
+	return c
+}
+
+// Program builds a program of this repository.
+func Program(t testing.TB, name string) (path string) {
+	t.Helper()
+	path, err := tools.Program(t.Context(), name)
+	Require(t, err)
+	return path
+}
+
+// Tool builds a program of others.
+func Tool(t testing.TB, tool tools.Tool) (path string) {
+	t.Helper()
+	path, err := tools.Build(t.Context(), tool, os.Stderr)
+	Require(t, err)
+	return path
 }
 
 // Namespace makes one for this test alone. It stays: without a controller manager none can go.

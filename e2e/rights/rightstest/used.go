@@ -4,10 +4,27 @@ import (
 	"context"
 	"testing"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/rights"
 )
+
+// May fails the test where somebody may do more or less in a namespace than its table says, beside what everybody may. The names of
+// objects are those in a table of all.
+func May(t testing.TB, cp *controlplane.ControlPlane, somebody *rest.Config, names rights.Table, want map[string]rights.Table) {
+	t.Helper()
+	resources, err := rights.Resources(cp.Admin())
+	controlplanetest.Require(t, err)
+	for namespace, table := range want {
+		got, err := rights.Allowed(t.Context(), somebody, resources, namespace, names)
+		controlplanetest.Require(t, err)
+		for _, line := range rights.Diff(got, rights.WithEverybody(table)) {
+			t.Errorf("in namespace %s: %s", namespace, line)
+		}
+	}
+}
 
 // UsesAll awaits that somebody has used every right of a table, and fails the test if a request was refused: what the role lacks,
 // and what it has too much, is found so.
