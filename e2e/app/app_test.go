@@ -64,8 +64,7 @@ func newSite(t *testing.T) *site {
 	var err error
 	s.client = controlplanetest.Client(t, s.cp.Admin(), operator.Scheme)
 	controlplanetest.Require(t, operator.Install(ctx, s.cp))
-	example, err := os.ReadFile(filepath.Join("..", "..", "examples", "cluster.yaml"))
-	controlplanetest.Require(t, err)
+	example := controlplanetest.ReadFile(t, filepath.Join("..", "..", "examples", "cluster.yaml"))
 	controlplanetest.Require(t, s.cp.Apply(ctx, fmt.Appendf(nil, proxyObjects, proxyURL), example))
 	s.operator, err = operator.Start(ctx, s.cp, operator.Options{Args: []string{"--leader-elect=false"}})
 	controlplanetest.Require(t, err)
@@ -145,8 +144,7 @@ func read(t *testing.T, text []byte) map[string]any {
 // block is the first block of a language in a section of docs/how-to/charts.md that contains some text.
 func block(t *testing.T, section, language, text string) string {
 	t.Helper()
-	document, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-to", "charts.md"))
-	controlplanetest.Require(t, err)
+	document := controlplanetest.ReadFile(t, filepath.Join("..", "..", "docs", "how-to", "charts.md"))
 	_, rest, _ := strings.Cut(string(document), "\n## "+section+"\n")
 	rest, _, _ = strings.Cut(rest, "\n## ")
 	for _, part := range strings.Split(rest, "```"+language+"\n")[1:] {
@@ -173,8 +171,7 @@ func (s *site) checkNoConfigMap(t *testing.T) {
 // example is one of those that docs/how-to/charts.md names.
 func example(t *testing.T, name string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "examples", "charts", name))
-	controlplanetest.Require(t, err)
+	text := controlplanetest.ReadFile(t, filepath.Join("..", "..", "examples", "charts", name))
 	return text
 }
 

@@ -162,8 +162,7 @@ func (c *company) kyvernoChart(t *testing.T) string {
 
 // checkDropIn looks at the file for containerd of machines that somebody makes by hand.
 func (c *company) checkDropIn(t *testing.T) {
-	content, err := os.ReadFile(c.page.File("http-proxy.conf"))
-	controlplanetest.Require(t, err)
+	content := controlplanetest.ReadFile(t, c.page.File("http-proxy.conf"))
 	for _, line := range strings.Split(string(content), "\n") {
 		if list, is := strings.CutPrefix(line, `Environment="NO_PROXY=`); is && covers(strings.TrimSuffix(list, `"`)) {
 			return

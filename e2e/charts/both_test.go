@@ -62,19 +62,10 @@ type metadata struct {
 func chartFile(t *testing.T, chart string) metadata {
 	t.Helper()
 	var about metadata
-	if err := yaml.Unmarshal(read(t, filepath.Join(chartFolder(chart), "Chart.yaml")), &about); err != nil {
+	if err := yaml.Unmarshal(controlplanetest.ReadFile(t, filepath.Join(chartFolder(chart), "Chart.yaml")), &about); err != nil {
 		t.Fatal(err)
 	}
 	return about
-}
-
-func read(t *testing.T, file string) []byte {
-	t.Helper()
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return content
 }
 
 func TestHelmLintFindsNothing(t *testing.T) {
@@ -95,7 +86,7 @@ func TestEveryObjectHasTheRecommendedLabels(t *testing.T) {
 	for chart := range both {
 		about := chartFile(t, chart)
 		for _, file := range variants(t, chart) {
-			for name, object := range template(t, chart, read(t, file)) {
+			for name, object := range template(t, chart, controlplanetest.ReadFile(t, file)) {
 				labels := object.GetLabels()
 				for key, want := range map[string]string{
 					"app.kubernetes.io/name": chart, "app.kubernetes.io/instance": chart, "app.kubernetes.io/managed-by": "Helm",
@@ -145,7 +136,7 @@ func (r rendered) deployments(t *testing.T) []*appsv1.Deployment {
 // What ci/all-values.yaml says is the same for the pods of either chart.
 func TestAPodIsAsTheValuesSay(t *testing.T) {
 	for chart := range both {
-		objects := template(t, chart, read(t, filepath.Join(chartFolder(chart), "ci", "all-values.yaml")))
+		objects := template(t, chart, controlplanetest.ReadFile(t, filepath.Join(chartFolder(chart), "ci", "all-values.yaml")))
 		for _, deployment := range objects.deployments(t) {
 			checkPod(t, objects, deployment)
 		}
@@ -212,9 +203,7 @@ func (r rendered) labels(t *testing.T, name string, path ...string) map[string]s
 		t.Fatalf("no %s", name)
 	}
 	content, err := yaml.Marshal(nested(object.Object, path...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	found := map[string]string{}
 	if err := yaml.Unmarshal(content, &found); err != nil {
 		t.Fatal(err)
@@ -250,7 +239,7 @@ func TestPodSecurityRestrictedAdmitsThePods(t *testing.T) {
 	tried := 0
 	for chart := range both {
 		for _, file := range variants(t, chart) {
-			objects := template(t, chart, read(t, file))
+			objects := template(t, chart, controlplanetest.ReadFile(t, file))
 			var pods []corev1.PodTemplateSpec // none with carry Literal
 			for _, deployment := range objects.deployments(t) {
 				pods = append(pods, deployment.Spec.Template)
@@ -294,13 +283,11 @@ func TestAPackageHasTheRealFilesAndTheirChecksums(t *testing.T) {
 		for link, source := range links {
 			for _, pattern := range []string{"*.yaml", "*/*.yaml", ".kyverno-test/*", "*/.kyverno-test/*"} {
 				files, err := filepath.Glob(filepath.Join(unpacked, link, pattern))
-				if err != nil {
-					t.Fatal(err)
-				}
+				controlplanetest.Require(t, err)
 				for _, file := range files {
 					inLink, _ := filepath.Rel(filepath.Join(unpacked, link), file)
 					packed[filepath.Join(link, inLink)] = true
-					if sha256.Sum256(read(t, file)) != sha256.Sum256(read(t, filepath.Join(repository, source, inLink))) {
+					if sha256.Sum256(controlplanetest.ReadFile(t, file)) != sha256.Sum256(controlplanetest.ReadFile(t, filepath.Join(repository, source, inLink))) {
 						t.Errorf("%s: %s is not %s", chart, file, source)
 					}
 				}

@@ -2,7 +2,6 @@ package charts_test
 
 import (
 	"maps"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -88,15 +87,12 @@ func podOf(t *testing.T, config, overlay string) *corev1.Pod {
 // readYAML reads the document with a Deployment in it, or the only one.
 func readYAML(t *testing.T, file string, into any) {
 	t.Helper()
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := controlplanetest.ReadFile(t, file)
 	for name, object := range parse(t, content) {
 		if len(name) > len("Deployment/") && name[:len("Deployment/")] == "Deployment/" {
-			if content, err = yaml.Marshal(object.Object); err != nil {
-				t.Fatal(err)
-			}
+			var err error
+			content, err = yaml.Marshal(object.Object)
+			controlplanetest.Require(t, err)
 		}
 	}
 	if err := yaml.Unmarshal(content, into); err != nil {

@@ -24,7 +24,7 @@ func manifests(t *testing.T, folder string) rendered {
 	}
 	all := rendered{}
 	for _, file := range files {
-		maps.Copy(all, parse(t, read(t, file)))
+		maps.Copy(all, parse(t, controlplanetest.ReadFile(t, file)))
 	}
 	return all
 }

@@ -33,9 +33,7 @@ func TestLeaderElectionIsSwitchedOffAndOn(t *testing.T) {
 			t.Fatalf("%s: %v", step.want, err)
 		}
 		found, err := clients.AppsV1().Deployments(namespace.Name).Get(t.Context(), operator.GetName(), metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		controlplanetest.Require(t, err)
 		if string(found.Spec.Strategy.Type) != step.want {
 			t.Errorf("the strategy is %s, not %s", found.Spec.Strategy.Type, step.want)
 		}

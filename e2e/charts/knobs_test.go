@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -104,7 +103,7 @@ func workloadValues(t *testing.T, chart string) map[string]values {
 		Properties map[string]schema `json:"properties"`
 	}
 	var all schema
-	if err := json.Unmarshal(read(t, filepath.Join(chartFolder(chart), "values.schema.json")), &all); err != nil {
+	if err := json.Unmarshal(controlplanetest.ReadFile(t, filepath.Join(chartFolder(chart), "values.schema.json")), &all); err != nil {
 		t.Fatal(err)
 	}
 	found := map[string]values{}
@@ -149,15 +148,10 @@ var kinds = regexp.MustCompile(`(?m)^kind: (Deployment|DaemonSet|StatefulSet|Rep
 func workloadsIn(t *testing.T, chart string) int {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(chartFolder(chart), "templates", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	found := 0
 	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := controlplanetest.ReadFile(t, file)
 		found += len(kinds.FindAll(content, -1))
 	}
 	return found
@@ -177,7 +171,7 @@ func TestEveryWorkloadTakesEveryKnob(t *testing.T) {
 
 // A knob that is in the schema alone is none.
 func TestEveryKnobOfTheSchemaIsTried(t *testing.T) {
-	for _, line := range strings.Split(string(read(t, filepath.Join(chartFolder("gen"), "workload.yaml"))), "\n") {
+	for _, line := range strings.Split(string(controlplanetest.ReadFile(t, filepath.Join(chartFolder("gen"), "workload.yaml"))), "\n") {
 		if key, _, is := strings.Cut(line, ":"); is && !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "#") && knobs[key].found == nil {
 			t.Errorf("%s is not tried", key)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/yaml"
@@ -65,7 +66,7 @@ func TestAlertsAndDashboardAreThoseOfTheFiles(t *testing.T) {
 			t.Fatalf("%s: no %s", row.chart, row.rule)
 		}
 		var want map[string]any
-		if err := yaml.Unmarshal(read(t, filepath.Join(chartFolder(row.chart), "monitoring", "alerts.yaml")), &want); err != nil {
+		if err := yaml.Unmarshal(controlplanetest.ReadFile(t, filepath.Join(chartFolder(row.chart), "monitoring", "alerts.yaml")), &want); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, rule.Object["spec"]); diff != "" {

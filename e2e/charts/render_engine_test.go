@@ -29,7 +29,7 @@ func TestFairleadPoliciesRendersTheSameForInstallAndUpgrade(t *testing.T) {
 	templates, err := filepath.Glob(filepath.Join(policies.Chart(), "templates", "*"))
 	controlplanetest.Require(t, err)
 	for _, file := range templates {
-		if strings.Contains(string(read(t, file)), "lookup ") {
+		if strings.Contains(string(controlplanetest.ReadFile(t, file)), "lookup ") {
 			t.Errorf("%s looks something up: not everything that renders a chart can, or may", file)
 		}
 	}

@@ -5,7 +5,6 @@ package charts_test
 import (
 	"bytes"
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -62,9 +61,7 @@ func (r rendered) data(t *testing.T, name string) map[string]string {
 		t.Fatalf("no %s is rendered", name)
 	}
 	content, err := yaml.Marshal(object.Object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	var secret corev1.Secret
 	if err := yaml.UnmarshalStrict(content, &secret); err != nil {
 		t.Fatal(err)
@@ -175,7 +172,9 @@ const certificate = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIIEXAMPLEA\n
 
 // An App merges the Secret over the ConfigMap. Here is every field that cluster-apps-operator writes, and more of a platform.
 func TestWhatAPlatformWritesIsTakenAndNotRead(t *testing.T) {
-	file := func(name string) []byte { return read(t, filepath.Join(policies.Chart(), "ci", name)) }
+	file := func(name string) []byte {
+		return controlplanetest.ReadFile(t, filepath.Join(policies.Chart(), "ci", name))
+	}
 	further := values{"enabled": true, "nodes": 3, "mode": "a", "code": "b", "cluster": values{"httpEndpoint": "a", "proxyProtocol": values{"enabled": true}}}
 	got := render(t, file("cluster-configmap.yaml"), file("cluster-secret.yaml"), further)
 	const proxied = "http://myProxyUser:mySuperSecretPassword@192.168.52.220:3128"
@@ -282,10 +281,7 @@ func TestTheDefaultRenderingIsTheStaticPolicy(t *testing.T) {
 		if filepath.Base(filepath.Dir(file)) == "inject-node-files" { // of the management cluster, and of the other chart
 			continue
 		}
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := controlplanetest.ReadFile(t, file)
 		for name, static := range parse(t, content) {
 			got := objects[name]
 			if got == nil {

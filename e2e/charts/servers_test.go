@@ -178,9 +178,7 @@ func (s server) testControllers(t *testing.T) {
 
 func (s server) testCombinations(t *testing.T) {
 	c, err := client.New(s.cp.Admin(), client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	none := values{"defaults": values{"namespaces": []string{}, "names": []string{}, "labels": []string{}}}
 	tried := 0
 	try := func(given ...any) {

@@ -67,18 +67,14 @@ func (s server) injected(t *testing.T) corev1.PodSpec {
 	pod := noPod("web", nil)
 	pod.Spec.AutomountServiceAccountToken = new(bool)
 	stored, err := s.create(t.Context(), pod)
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	return stored.Spec
 }
 
 func (s server) testBoth(t *testing.T, given values, byKyverno corev1.PodSpec) {
 	t.Helper()
 	c, err := client.New(s.cp.Admin(), client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	for name, object := range render(t, given, values{"engine": "Native"}) {
 		if strings.HasPrefix(name, "MutatingAdmissionPolicy") {
 			controlplanetest.Require(t, c.Create(t.Context(), object))
@@ -96,9 +92,7 @@ func (s server) awaitEngine(t *testing.T, engine string, count int) {
 	t.Helper()
 	// Kyverno's configuration leaves out what nodes write (excludeGroups).
 	node, err := s.cp.User("node", "system:nodes", "system:masters")
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	asNode := s
 	if asNode.clients, err = kubernetes.NewForConfig(node); err != nil {
 		t.Fatal(err)
@@ -165,9 +159,7 @@ func halfInjected(env []corev1.EnvVar) string {
 func (s server) testKyvernoGone(t *testing.T, file string) {
 	t.Helper()
 	c, err := client.New(s.cp.Admin(), client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, s.kyverno.Stop())
 	crds := &metav1.PartialObjectMetadataList{}
 	crds.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinitionList"))

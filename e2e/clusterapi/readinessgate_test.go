@@ -3,7 +3,6 @@ package clusterapi_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -232,8 +231,7 @@ func (f *fleet) reachable(name string) *clusterv1.Cluster {
 // kubeconfig is an administrator's. By its type, KubeadmControlPlane takes it for one that a user gave, and renews nothing in it.
 func (f *fleet) kubeconfig(cluster string) {
 	f.Helper()
-	text, err := os.ReadFile(f.cp.AdminKubeconfig())
-	f.must(err)
+	text := controlplanetest.ReadFile(f, f.cp.AdminKubeconfig())
 	secret := observe.SecretOf(f.namespace, cluster, text)
 	secret.Type = corev1.SecretTypeOpaque
 	f.must(f.client.Create(f.Context(), secret))

@@ -50,9 +50,7 @@ func newCompany(t *testing.T) *company {
 func (c *company) since(t *testing.T, first int) []machine.Request {
 	t.Helper()
 	requests, err := c.squid.Requests()
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	return requests[first:]
 }
 

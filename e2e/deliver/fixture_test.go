@@ -110,8 +110,7 @@ func (m *management) cluster(name string, workload *controlplane.ControlPlane, l
 	if workload != nil {
 		path, err := workload.Kubeconfig(workload.Admin())
 		m.must(err)
-		text, err := os.ReadFile(path)
-		m.must(err)
+		text := controlplanetest.ReadFile(m, path)
 		m.must(m.client.Create(m.Context(), &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: name + "-kubeconfig", Labels: map[string]string{clusterv1.ClusterNameLabel: name}},
 			Type:       clusterv1.ClusterSecretType, Data: map[string][]byte{"value": text},

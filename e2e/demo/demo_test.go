@@ -33,9 +33,7 @@ func TestMain(m *testing.M) {
 func runningIn(t *testing.T, dir string) []string {
 	t.Helper()
 	links, err := filepath.Glob("/proc/[0-9]*/cwd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	var found []string
 	for _, link := range links {
 		if cwd, err := os.Readlink(link); err == nil && strings.HasPrefix(cwd, dir) {
@@ -215,8 +213,7 @@ func TestTheSweepFindsWhoeverReadsAKubeconfig(t *testing.T) {
 
 func TestTheExampleHasTheConditionOfTheDemosClass(t *testing.T) {
 	condition := regexp.MustCompile(`enabledIf: .*`).Find(berlinYAML)
-	example, err := os.ReadFile(repository.Path("examples/nodes/clusterclass.yaml"))
-	controlplanetest.Require(t, err)
+	example := controlplanetest.ReadFile(t, repository.Path("examples/nodes/clusterclass.yaml"))
 	if len(condition) == 0 || !bytes.Contains(example, append(condition, '\n')) {
 		t.Errorf("it lacks %s", condition)
 	}

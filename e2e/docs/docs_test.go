@@ -77,10 +77,7 @@ func readPages(t *testing.T) []howto.Document {
 	var pages []howto.Document
 	only := regexp.MustCompile(os.Getenv("PAGE")) // for who writes one
 	for _, file := range pageFiles(t) {
-		content, err := os.ReadFile(filepath.Join(root, file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := controlplanetest.ReadFile(t, filepath.Join(root, file))
 		p, err := howto.Parse(file, string(content))
 		if err != nil {
 			t.Error(err)
@@ -197,8 +194,6 @@ func onlyReads(text string) bool {
 func goEnv(t *testing.T, name string) string {
 	t.Helper()
 	output, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	return strings.TrimSpace(string(output))
 }

@@ -74,8 +74,7 @@ func TestTheScriptForKindCallsItsProgramsInOrder(t *testing.T) {
 	if called, err := try("down"); err != nil || strings.Contains(called, "kubectl") || strings.Contains(called, "kind delete") || !strings.Contains(called, "docker rm") {
 		t.Errorf("without its cluster: %v\n%s", err, called)
 	}
-	used, err := os.ReadFile(configs)
-	controlplanetest.Require(t, err)
+	used := controlplanetest.ReadFile(t, configs)
 	for config := range strings.FieldsSeq(string(used)) {
 		if config != filepath.Join(dir, ".cache", "fairlead-try.kubeconfig") {
 			t.Errorf("a program uses %s", config)
@@ -96,8 +95,7 @@ func TestShellcheckFindsNothingInTheScriptForKind(t *testing.T) {
 // e2e/provider hands the cluster's manifests to an API server.
 func TestWhatTheScriptForKindReadsIsTaken(t *testing.T) {
 	folder := filepath.Join(root, "examples", "kind")
-	values, err := os.ReadFile(filepath.Join(folder, "values.yaml"))
-	controlplanetest.Require(t, err)
+	values := controlplanetest.ReadFile(t, filepath.Join(folder, "values.yaml"))
 	rendered, err := helm.Template(t.Context(), helm.Release{
 		Chart: filepath.Join(root, "charts", "fairlead"), Name: "fairlead", Namespace: "fairlead-system",
 		Values: []any{values, map[string]any{"proxy": map[string]any{"http": "http://demo:demo-password@172.18.0.9:3128", "noProxy": []string{"172.18.0.0/16"}}}},
@@ -106,8 +104,7 @@ func TestWhatTheScriptForKindReadsIsTaken(t *testing.T) {
 	if !strings.Contains(string(rendered), "base64Twins: true") {
 		t.Error("the CorporateProxy is not as the values say")
 	}
-	config, err := os.ReadFile(filepath.Join(folder, "kind.yaml"))
-	controlplanetest.Require(t, err)
+	config := controlplanetest.ReadFile(t, filepath.Join(folder, "kind.yaml"))
 	var cluster v1alpha4.Cluster
 	if err := yaml.UnmarshalStrict(config, &cluster); err != nil || cluster.APIVersion != "kind.x-k8s.io/v1alpha4" || cluster.Nodes[0].ExtraMounts[0].HostPath == "" {
 		t.Errorf("kind.yaml: %v, %+v", err, cluster)
@@ -116,8 +113,7 @@ func TestWhatTheScriptForKindReadsIsTaken(t *testing.T) {
 	if err != nil {
 		controlplanetest.Require(t, errors.Join(tools.ErrUnavailable, err))
 	}
-	config, err = os.ReadFile(filepath.Join(folder, "squid.conf"))
-	controlplanetest.Require(t, err)
+	config = controlplanetest.ReadFile(t, filepath.Join(folder, "squid.conf"))
 	users, err := filepath.Abs(filepath.Join(folder, "users"))
 	controlplanetest.Require(t, err)
 	here := filepath.Join(t.TempDir(), "squid.conf")

@@ -1,7 +1,7 @@
 package docs_test
 
 import (
-	"os"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -159,11 +159,7 @@ func spans(t *testing.T, file string) []span {
 
 func read(t *testing.T, file string) string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(root, file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(content)
+	return string(controlplanetest.ReadFile(t, filepath.Join(root, file)))
 }
 
 // exists says whether there is such a file; a word in capitals or in <> stands for any.

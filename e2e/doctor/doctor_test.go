@@ -71,8 +71,7 @@ func moduleFile(t *testing.T, module, path string) string {
 
 func file(t *testing.T, name string) []byte {
 	t.Helper()
-	content, err := os.ReadFile(name)
-	controlplanetest.Require(t, err)
+	content := controlplanetest.ReadFile(t, name)
 	return content
 }
 

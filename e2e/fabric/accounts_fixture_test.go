@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -72,8 +71,7 @@ func (a *accounts) startManagement() {
 	controlplanetest.Require(t, err)
 	a.management = controlplanetest.Client(t, cp.Admin(), operator.Scheme)
 
-	kubeconfig, err := os.ReadFile(a.cp.AdminKubeconfig())
-	controlplanetest.Require(t, err)
+	kubeconfig := controlplanetest.ReadFile(t, a.cp.AdminKubeconfig())
 	url := fmt.Sprintf("http://%s:%d", machine.ProxyAddress, machine.ProxyPort)
 	a.proxy = &v1alpha1.CorporateProxy{ObjectMeta: metav1.ObjectMeta{Name: "corp"}, Spec: v1alpha1.CorporateProxySpec{
 		ClusterSelector: &metav1.LabelSelector{},

@@ -90,14 +90,12 @@ func (s *site) startOperator(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
 	controlplanetest.Require(t, operator.Install(ctx, s.cp))
-	example, err := os.ReadFile(filepath.Join("..", "..", "examples", "cluster.yaml"))
-	controlplanetest.Require(t, err)
-	kubeconfig, err := os.ReadFile(s.cp.AdminKubeconfig())
-	controlplanetest.Require(t, err)
+	example := controlplanetest.ReadFile(t, filepath.Join("..", "..", "examples", "cluster.yaml"))
+	kubeconfig := controlplanetest.ReadFile(t, s.cp.AdminKubeconfig())
 	controlplanetest.Require(t, s.cp.Apply(ctx, []byte(proxyObjects), example))
 	s.setPassword(t, first)
 	s.secret(t, namespace, cluster+"-kubeconfig", map[string]string{"value": string(kubeconfig)})
-	_, err = operator.Start(ctx, s.cp, operator.Options{Args: []string{"--leader-elect=false"}})
+	_, err := operator.Start(ctx, s.cp, operator.Options{Args: []string{"--leader-elect=false"}})
 	controlplanetest.Require(t, err)
 	controlplanetest.Await(t, "the Secret with the values", func(ctx context.Context) (bool, error) {
 		return true, s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: values}, &corev1.Secret{})
@@ -166,8 +164,7 @@ func (s *site) documented(t *testing.T) []*unstructured.Unstructured {
 // shown are the objects of the first block of YAML below a line of a page.
 func shown(t *testing.T, page, line string) []*unstructured.Unstructured {
 	t.Helper()
-	text, err := os.ReadFile(repository.Path("docs", "how-to", page))
-	controlplanetest.Require(t, err)
+	text := controlplanetest.ReadFile(t, repository.Path("docs", "how-to", page))
 	_, section, _ := strings.Cut(string(text), "\n"+line)
 	_, section, _ = strings.Cut(section, "```yaml\n")
 	section, _, _ = strings.Cut(section, "```")

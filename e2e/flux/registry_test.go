@@ -3,7 +3,6 @@ package flux_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -28,8 +27,7 @@ func TestFluxInstallsTheOperatorFromARegistry(t *testing.T) {
 	s := &site{cp: controlplanetest.Start(t, controlplane.Options{})}
 	s.install(t)
 	controlplanetest.Require(t, s.cp.Apply(t.Context(), []byte(proxyNamespaces+registryNamespace)))
-	file, err := os.ReadFile(repository.Path("examples", "secret-values.yaml"))
-	controlplanetest.Require(t, err)
+	file := controlplanetest.ReadFile(t, repository.Path("examples", "secret-values.yaml"))
 	s.secret(t, operator.Namespace, "fairlead-proxy-values", map[string]string{"values.yaml": string(file)})
 	s.startController(t)
 
@@ -63,8 +61,7 @@ const registryNamespace = `
 
 // checkFinalDot: Flux' own manifest of source-controller is why a default list has cluster.local with a final dot, too.
 func checkFinalDot(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(sourcesModule(t), "config", "manager", "deployment.yaml"))
-	controlplanetest.Require(t, err)
+	text := controlplanetest.ReadFile(t, filepath.Join(sourcesModule(t), "config", "manager", "deployment.yaml"))
 	const host = "--storage-adv-addr=source-controller.$(RUNTIME_NAMESPACE).svc.cluster.local.\n"
 	if !strings.Contains(string(text), host) {
 		t.Errorf("no %s in\n%s", host, text)

@@ -3,7 +3,6 @@ package flux_test
 import (
 	"context"
 	"errors"
-	"os"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -28,8 +27,7 @@ func TestFluxInstallsTheSoftwareFromTheManagementCluster(t *testing.T) {
 	controlplanetest.Require(t, workload.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
 	path, err := workload.Kubeconfig(workload.Admin())
 	controlplanetest.Require(t, err)
-	kubeconfig, err := os.ReadFile(path)
-	controlplanetest.Require(t, err)
+	kubeconfig := controlplanetest.ReadFile(t, path)
 	controlplanetest.Require(t, s.cp.Apply(t.Context(), []byte(proxyNamespaces)))
 	s.secret(t, namespace, cluster+"-kubeconfig", map[string]string{"value": string(kubeconfig)})
 	s.startController(t)

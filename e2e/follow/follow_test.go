@@ -132,8 +132,7 @@ func (c *cluster) checkWhere(t *testing.T, node *process.Process) {
 	}
 	for name, p := range map[string]*process.Process{"follow of the node": node, "follow": relay.Follow, "relay": relay.Relay} {
 		for _, what := range []string{"environ", "cmdline"} {
-			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.PID(), what))
-			controlplanetest.Require(t, err)
+			text := controlplanetest.ReadFile(t, fmt.Sprintf("/proc/%d/%s", p.PID(), what))
 			if strings.Contains(string(text), password) {
 				t.Errorf("it is in %s of %s", what, name)
 			}

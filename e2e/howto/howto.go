@@ -53,10 +53,7 @@ func Read(ctx context.Context, file, by, dir string, more ...tools.Tool) (*Page,
 	return p, os.Symlink(repository.Path("charts"), filepath.Join(dir, "charts"))
 }
 
-// Dir is where the page's files are.
-func (p *Page) Dir() string { return p.dir }
-
-// File is the path of one of them.
+// File is the path of one of the page's files.
 func (p *Page) File(name string) string { return filepath.Join(p.dir, name) }
 
 // Setenv sets a variable for the commands to come.

@@ -61,9 +61,7 @@ func validator(t *testing.T) string {
 func encode(t *testing.T, config any) []byte {
 	t.Helper()
 	text, err := json.Marshal(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	return text
 }
 
@@ -101,12 +99,7 @@ type proxy struct {
 func read(t *testing.T, root, path string) (string, os.FileMode) {
 	t.Helper()
 	info, err := os.Stat(filepath.Join(root, path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(filepath.Join(root, path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
+	content := controlplanetest.ReadFile(t, filepath.Join(root, path))
 	return string(content), info.Mode().Perm()
 }

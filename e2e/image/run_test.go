@@ -55,8 +55,7 @@ func operatorsDeployment(t *testing.T) *appsv1.Deployment {
 // relayPod is a pod that the policy has put the relay into.
 func relayPod(t *testing.T) *corev1.Pod {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(policies.Folder(), "tunnel-relay", ".kyverno-test", "patched.yaml"))
-	controlplanetest.Require(t, err)
+	content := controlplanetest.ReadFile(t, filepath.Join(policies.Folder(), "tunnel-relay", ".kyverno-test", "patched.yaml"))
 	for _, document := range bytes.Split(content, []byte("---\n")) {
 		var pod corev1.Pod
 		controlplanetest.Require(t, yaml.Unmarshal(document, &pod))
@@ -147,8 +146,7 @@ func TestTheImageOfTheCommandLineRendersTheExample(t *testing.T) {
 		},
 		mounts: map[string]string{"/input": repository.Path("examples")},
 	}.output(t)
-	readme, err := os.ReadFile(repository.Path("README.md"))
-	controlplanetest.Require(t, err)
+	readme := controlplanetest.ReadFile(t, repository.Path("README.md"))
 	if got = strings.TrimSpace(got); !strings.HasPrefix(got, "100.64.0.0/13,") || !strings.Contains(string(readme), got) {
 		t.Errorf("README.md does not show what it prints: %s", got)
 	}
@@ -159,8 +157,7 @@ func checkConfined(t *testing.T, running *process.Process) {
 	t.Helper()
 	program, err := inside(running)
 	controlplanetest.Require(t, err)
-	content, err := os.ReadFile("/proc/" + strconv.Itoa(program) + "/status")
-	controlplanetest.Require(t, err)
+	content := controlplanetest.ReadFile(t, "/proc/"+strconv.Itoa(program)+"/status")
 	status := map[string]string{}
 	for line := range strings.Lines(string(content)) {
 		key, value, _ := strings.Cut(line, ":")
@@ -175,8 +172,7 @@ func checkConfined(t *testing.T, running *process.Process) {
 			t.Errorf("%s is %q, want %q", key, status[key], want)
 		}
 	}
-	mounts, err := os.ReadFile("/proc/" + strconv.Itoa(program) + "/mounts")
-	controlplanetest.Require(t, err)
+	mounts := controlplanetest.ReadFile(t, "/proc/"+strconv.Itoa(program)+"/mounts")
 	for line := range strings.Lines(string(mounts)) {
 		if fields := strings.Fields(line); fields[1] == "/" && !strings.HasPrefix(fields[3], "ro") {
 			t.Errorf("its root is %s", fields[3])

@@ -2,7 +2,6 @@ package judges_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -54,10 +53,7 @@ done`
 func judgePatches(t *testing.T, m *machine.Machine, all []sample) {
 	t.Helper()
 	program := controlplanetest.Tool(t, tools.Kubeadm)
-	kubeadm, err := os.ReadFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kubeadm := controlplanetest.ReadFile(t, program)
 	controlplanetest.Require(t, m.WriteFile("/usr/local/bin/kubeadm", kubeadm, 0o755))
 	run(t, m, writeManifests)
 	all = slices.DeleteFunc(slices.Clone(all), func(s sample) bool { return !s.pods })
@@ -93,9 +89,7 @@ func wantInPod(s sample) map[string]string {
 func environmentOf(t *testing.T, m *machine.Machine, s sample) map[string]string {
 	t.Helper()
 	manifest, err := m.ReadFile(fmt.Sprintf("/run/judge/manifests-%d/%s.yaml", s.controlPlane(), s.component()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	var pod corev1.Pod
 	if err := yaml.UnmarshalStrict(manifest, &pod); err != nil {
 		t.Fatalf("sample %s: the manifest of %s: %v", s, s.component(), err)

@@ -29,9 +29,7 @@ func TestMain(m *testing.M) { controlplanetest.Main(m) }
 
 func read(t *testing.T, file string) string {
 	t.Helper()
-	content, err := os.ReadFile(root + file)
-	controlplanetest.Require(t, err)
-	return string(content)
+	return string(controlplanetest.ReadFile(t, root+file))
 }
 
 func promtool(t *testing.T, args ...string) {
@@ -46,8 +44,7 @@ func promtool(t *testing.T, args ...string) {
 func TestAlertsFireWhenTheyShould(t *testing.T) {
 	for test, file := range ruleFiles {
 		promtool(t, "test", "rules", test)
-		tests, err := os.ReadFile(test)
-		controlplanetest.Require(t, err)
+		tests := controlplanetest.ReadFile(t, test)
 		for _, match := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(read(t, file), -1) {
 			alert := match[1]
 			if !regexp.MustCompile(`alertname: ` + alert + `\n\s+exp_alerts`).Match(tests) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -52,8 +51,7 @@ func startManagement(t *testing.T) *management {
 	controlplanetest.Require(t, m.cp.Install(t.Context(), controlplane.Clusterctl))
 	module, err := tools.ModuleDir(t.Context(), "provider-crds", "sigs.k8s.io/cluster-api/test")
 	controlplanetest.Require(t, err)
-	crds, err := os.ReadFile(filepath.Join(module, "infrastructure/docker/config/crd/bases/infrastructure.cluster.x-k8s.io_dockerclusters.yaml"))
-	controlplanetest.Require(t, err)
+	crds := controlplanetest.ReadFile(t, filepath.Join(module, "infrastructure/docker/config/crd/bases/infrastructure.cluster.x-k8s.io_dockerclusters.yaml"))
 	objects, err := controlplane.Parse(crds)
 	controlplanetest.Require(t, err)
 	for _, crd := range objects {

@@ -13,8 +13,7 @@ import (
 // plugin is the first YAML block of docs/how-to/mutate.md.
 func plugin(t *testing.T) string {
 	t.Helper()
-	doc, err := os.ReadFile("../../docs/how-to/mutate.md")
-	controlplanetest.Require(t, err)
+	doc := controlplanetest.ReadFile(t, "../../docs/how-to/mutate.md")
 	_, after, isThere := strings.Cut(string(doc), "\n```yaml\n")
 	block, _, isWhole := strings.Cut(after, "\n```\n")
 	if !isThere || !isWhole {

@@ -82,10 +82,7 @@ func TestAMachineOfTheExamplePullsThroughTheProxy(t *testing.T) {
 // exampleSpec is what an example in examples/nodes says of its control plane.
 func exampleSpec(t *testing.T, name string) bootstrapv1.KubeadmConfigSpec {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("..", "..", "examples", "nodes", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := controlplanetest.ReadFile(t, filepath.Join("..", "..", "examples", "nodes", name))
 	for document := range strings.SplitSeq(string(content), "\n---\n") {
 		var object struct {
 			Kind string

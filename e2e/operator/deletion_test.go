@@ -210,8 +210,7 @@ func (f *fixture) bringBackTheCRDOfReports() {
 	f.Helper()
 	root, err := repository.Root()
 	f.must(err)
-	page, err := os.ReadFile(filepath.Join(root, "docs/how-to/troubleshooting.md"))
-	f.must(err)
+	page := controlplanetest.ReadFile(f, filepath.Join(root, "docs/how-to/troubleshooting.md"))
 	commands := regexp.MustCompile("(?s)```sh\n([^`]*>reports.yaml.*?)```").FindSubmatch(page)
 	if commands == nil {
 		f.Fatal("the page has no commands")

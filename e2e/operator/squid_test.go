@@ -100,8 +100,7 @@ func (s *companySquid) url(user, password string) string {
 func (s *companySquid) awaitRefused(user string, atLeast int) (times int) {
 	s.Helper()
 	controlplanetest.Await(s, fmt.Sprintf("squid's note of %d answers 407", atLeast), func(context.Context) (bool, error) {
-		log, err := os.ReadFile(filepath.Join(s.folder, "access.log"))
-		s.must(err)
+		log := controlplanetest.ReadFile(s, filepath.Join(s.folder, "access.log"))
 		times = len(regexp.MustCompile("(?m)^"+user+" .* 407$").FindAll(log, -1))
 		return controlplanetest.Holds(times >= atLeast, "there are %d", times)
 	})

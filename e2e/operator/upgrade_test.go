@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
@@ -184,10 +185,10 @@ func (f *fixture) awaitReconciled(atLeast float64) {
 		if err != nil {
 			return false, err
 		}
-		done := metric(page, `controller_runtime_reconcile_total{controller="cluster",result="requeue_after"}`)
-		active := metric(page, `controller_runtime_active_workers{controller="cluster"}`)
-		depth := metric(page, `workqueue_depth{controller="cluster",name="cluster",priority="0"}`) +
-			metric(page, `workqueue_depth{controller="cluster",name="cluster",priority="-100"}`)
+		done := process.Sum(page, `controller_runtime_reconcile_total{controller="cluster",result="requeue_after"}`)
+		active := process.Sum(page, `controller_runtime_active_workers{controller="cluster"}`)
+		depth := process.Sum(page, `workqueue_depth{controller="cluster",name="cluster",priority="0"}`) +
+			process.Sum(page, `workqueue_depth{controller="cluster",name="cluster",priority="-100"}`)
 		if done < atLeast || active > 0 || depth > 0 {
 			return false, fmt.Errorf("%v reconciles, %v active, %v queued", done, active, depth)
 		}

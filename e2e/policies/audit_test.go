@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,8 +40,7 @@ type audited struct {
 
 func auditedPods(t *testing.T) []audited {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", "audit.yaml"))
-	controlplanetest.Require(t, err)
+	text := controlplanetest.ReadFile(t, filepath.Join("testdata", "audit.yaml"))
 	var all []audited
 	text = []byte(strings.NewReplacer("$missing", missing, "$leftOut ", leftOut).Replace(string(text)))
 	controlplanetest.Require(t, yaml.UnmarshalStrict(text, &all))

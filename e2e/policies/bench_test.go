@@ -118,8 +118,7 @@ func (e *bench) await(b *testing.B, given bool) {
 
 func benchFile(b *testing.B, name string) []byte {
 	b.Helper()
-	content, err := os.ReadFile(filepath.Join("testdata", "bench", name))
-	controlplanetest.Require(b, err)
+	content := controlplanetest.ReadFile(b, filepath.Join("testdata", "bench", name))
 	return content
 }
 

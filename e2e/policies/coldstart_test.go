@@ -3,7 +3,6 @@ package policies_test
 import (
 	"bytes"
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,8 +27,7 @@ func networks(t *testing.T) []*corev1.Pod {
 	controlplanetest.Require(t, err)
 	var pods []*corev1.Pod
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		controlplanetest.Require(t, err)
+		text := controlplanetest.ReadFile(t, file)
 		for document := range bytes.SplitSeq(text, []byte("\n---\n")) {
 			pod := &corev1.Pod{}
 			controlplanetest.Require(t, yaml.UnmarshalStrict(document, pod))

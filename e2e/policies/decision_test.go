@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
@@ -138,9 +139,7 @@ func asked(env, entries []corev1.EnvVar) []corev1.EnvVar {
 func mustDecisions(t testing.TB) []row {
 	t.Helper()
 	rows, err := decisions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	return rows
 }
 

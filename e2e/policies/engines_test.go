@@ -85,8 +85,6 @@ func each(t testing.TB, n int, f func(ctx context.Context, i int) error) {
 	}
 	all.Wait()
 	for _, err := range errs {
-		if err != nil {
-			t.Fatal(err)
-		}
+		controlplanetest.Require(t, err)
 	}
 }

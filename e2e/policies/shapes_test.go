@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -86,8 +85,7 @@ volumes:
 // meshed are the specs of the pods in testdata/mesh.
 func meshed(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", "mesh", "pods.yaml"))
-	controlplanetest.Require(t, err)
+	text := controlplanetest.ReadFile(t, filepath.Join("testdata", "mesh", "pods.yaml"))
 	specs := map[string]string{}
 	for _, document := range strings.Split(string(text), "\n---\n")[1:] {
 		pod := &corev1.Pod{}

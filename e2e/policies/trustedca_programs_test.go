@@ -132,13 +132,9 @@ func (p *caProgram) require(t *testing.T) {
 func serveTLS(t *testing.T, authority *machine.Authority) string {
 	t.Helper()
 	certificate, key, err := authority.Issue("localhost", "127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	pair, err := tls.X509KeyPair(certificate, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(nil)
 	}))
@@ -160,17 +156,11 @@ type podContents struct {
 func (c caCluster) contents(t *testing.T, pod *corev1.Pod) podContents {
 	t.Helper()
 	stored, err := c.create(t.Context(), pod)
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	secret, err := c.clients.CoreV1().Secrets(policies.Namespace).Get(t.Context(), policies.Secret, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	trusted, err := c.clients.CoreV1().ConfigMaps(policies.Namespace).Get(t.Context(), policies.TrustedCA, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	found := podContents{env: map[string]string{}, files: map[string][]byte{}}
 	for _, e := range stored.Spec.Containers[0].Env {
 		found.env[e.Name] = e.Value

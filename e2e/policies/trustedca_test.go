@@ -65,9 +65,7 @@ func (c caCluster) create(ctx context.Context, pod *corev1.Pod, dryRun ...string
 func newAuthority(t *testing.T) *machine.Authority {
 	t.Helper()
 	authority, err := machine.NewAuthority("Example Corp Root")
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	return authority
 }
 
@@ -306,17 +304,13 @@ func withoutDefaults(volumes []corev1.Volume) []corev1.Volume {
 
 func (c caCluster) testEphemeral(t *testing.T) {
 	with, err := c.create(t.Context(), caPod(caContainer("c")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	checkCA(t, c.debug(t, with), caContainer("debug"), nil)
 
 	old := caPod(caContainer("c"))
 	old.Annotations = map[string]string{"policies.kyverno.io/inject-proxy-env": "exclude"}
 	without, err := c.create(t.Context(), old)
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	without.Annotations = nil
 	if without, err = c.clients.CoreV1().Pods(c.pods).Update(t.Context(), without, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
@@ -335,8 +329,6 @@ func (c caCluster) debug(t *testing.T, pod *corev1.Pod) corev1.Container {
 		Name: "debug", Image: "image", TerminationMessagePolicy: corev1.TerminationMessageReadFile, ImagePullPolicy: corev1.PullAlways,
 	}}}
 	pod, err := c.clients.CoreV1().Pods(c.pods).UpdateEphemeralContainers(t.Context(), pod.Name, pod, metav1.UpdateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	return corev1.Container(pod.Spec.EphemeralContainers[0].EphemeralContainerCommon)
 }

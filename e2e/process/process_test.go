@@ -45,10 +45,7 @@ func TestAProgramThatIsNeverReadyIsStoppedAndItsLastAnswerQuoted(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "still mooring") {
 		t.Errorf("the error is %v", err)
 	}
-	pid, err := os.ReadFile(filepath.Join(spec.Dir, "pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pid := controlplanetest.ReadFile(t, filepath.Join(spec.Dir, "pid"))
 	if _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); err == nil {
 		t.Error("it still runs")
 	}
@@ -62,19 +59,14 @@ func TestStopEndsAProgramThatIgnoresItAndItsChildren(t *testing.T) {
 		return err
 	}
 	p, err := process.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Stop(); err != nil {
 		t.Errorf("stopping again: %v", err)
 	}
-	child, err := os.ReadFile(filepath.Join(spec.Dir, "child"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	child := controlplanetest.ReadFile(t, filepath.Join(spec.Dir, "child"))
 	stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(child)) + "/stat")
 	if err == nil && !strings.Contains(string(stat), ") Z ") {
 		t.Errorf("the child still runs: %s", stat)

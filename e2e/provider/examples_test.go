@@ -1,7 +1,6 @@
 package provider_test
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -66,7 +65,7 @@ func TestExamplesAreTakenByTheirRealCRDsAsThePageSays(t *testing.T) {
 
 // Argo CD itself does not run here.
 func TestTheApplicationOfThePageOfInstallationIsTakenByArgoCDsRealCRD(t *testing.T) {
-	_, section, _ := strings.Cut(readFile(t, "../../docs/how-to/install.md"), "## With Argo CD\n")
+	_, section, _ := strings.Cut(string(controlplanetest.ReadFile(t, "../../docs/how-to/install.md")), "## With Argo CD\n")
 	_, section, _ = strings.Cut(section, "```yaml\n")
 	section, _, _ = strings.Cut(section, "```")
 	objects, err := controlplane.Parse([]byte(section))
@@ -103,7 +102,7 @@ func readExamples(t *testing.T, folders ...string) map[string][]*unstructured.Un
 	found := map[string][]*unstructured.Unstructured{}
 	for _, folder := range folders {
 		for _, file := range globbed(t, filepath.Join(examplesFolder, folder, "*.yaml")) {
-			objects, err := controlplane.Parse([]byte(readFile(t, file)))
+			objects, err := controlplane.Parse(controlplanetest.ReadFile(t, file))
 			if err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
@@ -119,7 +118,7 @@ var pageRow = regexp.MustCompile(`(?m)^\| \[[^]]+\]\(\.\./\.\./examples/([^)]+)\
 func pageRows(t *testing.T, page string) map[string]string {
 	t.Helper()
 	rows := map[string]string{}
-	for _, match := range pageRow.FindAllStringSubmatch(readFile(t, page), -1) {
+	for _, match := range pageRow.FindAllStringSubmatch(string(controlplanetest.ReadFile(t, page)), -1) {
 		rows[match[1]] = strings.TrimSpace(match[2])
 	}
 	if len(rows) == 0 {
@@ -146,7 +145,7 @@ func exampleCRDs(t *testing.T, sources []source, examples map[string][]*unstruct
 	found := map[string]*unstructured.Unstructured{}
 	for _, pattern := range patterns {
 		for _, file := range globbed(t, pattern) {
-			parsed, err := controlplane.Parse([]byte(readFile(t, file)))
+			parsed, err := controlplane.Parse(controlplanetest.ReadFile(t, file))
 			controlplanetest.Require(t, err)
 			for _, crd := range parsed {
 				if used[kindOf(crd)] {
@@ -214,13 +213,4 @@ func globbed(t *testing.T, pattern string) []string {
 		t.Fatalf("no files %s: %v", pattern, err)
 	}
 	return files
-}
-
-func readFile(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }

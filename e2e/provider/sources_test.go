@@ -9,6 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
@@ -99,10 +100,7 @@ func readCRD(t *testing.T, name string) crd {
 
 func readYAML(t *testing.T, file string, into any) {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := controlplanetest.ReadFile(t, file)
 	if err := yaml.Unmarshal(data, into); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}

@@ -74,8 +74,7 @@ func filesIn(t *testing.T, dir string) map[string][]byte {
 	entries, err := os.ReadDir(dir)
 	controlplanetest.Require(t, err)
 	for _, entry := range entries {
-		found[entry.Name()], err = os.ReadFile(filepath.Join(dir, entry.Name()))
-		controlplanetest.Require(t, err)
+		found[entry.Name()] = controlplanetest.ReadFile(t, filepath.Join(dir, entry.Name()))
 	}
 	return found
 }
@@ -153,8 +152,7 @@ func TestKrewTakesTheManifest(t *testing.T) {
 	if out, err := validate(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-	content, err := os.ReadFile(file)
-	controlplanetest.Require(t, err)
+	content := controlplanetest.ReadFile(t, file)
 	if n := strings.Count(string(content), "releases/download/v"+version+"/fairlead_"); n != len(release.Platforms) {
 		t.Errorf("%d platforms", n)
 	}

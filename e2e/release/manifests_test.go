@@ -5,7 +5,6 @@ package release_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,8 +38,7 @@ func written(t *testing.T) string {
 
 func objectsOf(t *testing.T, file string) []*unstructured.Unstructured {
 	t.Helper()
-	content, err := os.ReadFile(file)
-	controlplanetest.Require(t, err)
+	content := controlplanetest.ReadFile(t, file)
 	objects, err := controlplane.Parse(content)
 	controlplanetest.Require(t, err)
 	return objects

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,8 +134,7 @@ func (s *site) checkSecrecy(t *testing.T, pod *corev1.Pod) {
 		controlplanetest.Require(t, err)
 		places[fmt.Sprintf("the log of program %d", i)] = log
 		for _, file := range []string{"cmdline", "environ"} {
-			content, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", program(t, p), file))
-			controlplanetest.Require(t, err)
+			content := controlplanetest.ReadFile(t, fmt.Sprintf("/proc/%d/%s", program(t, p), file))
 			places[fmt.Sprintf("%s of program %d", file, i)] = string(content)
 			if file != "environ" || i == 0 { // the relay's
 				continue
@@ -193,8 +191,7 @@ func (s *site) checkRotation(t *testing.T, pod *corev1.Pod, url func(string) str
 // program is the one that nsenter has started for a container.
 func program(t *testing.T, p *process.Process) int {
 	t.Helper()
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", p.PID()))
-	controlplanetest.Require(t, err)
+	children := controlplanetest.ReadFile(t, fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", p.PID()))
 	pid, err := strconv.Atoi(strings.TrimSpace(string(children)))
 	controlplanetest.Require(t, err)
 	return pid

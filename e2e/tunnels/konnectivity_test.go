@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -174,8 +173,7 @@ func upstream(t *testing.T) []byte {
 	t.Helper()
 	dir, err := tools.ModuleDir(t.Context(), tools.ANPAgent034.Module, "sigs.k8s.io/apiserver-network-proxy")
 	controlplanetest.Require(t, err)
-	manifest, err := os.ReadFile(filepath.Join(dir, "examples", "kind", "konnectivity-agent-ds.yaml"))
-	controlplanetest.Require(t, err)
+	manifest := controlplanetest.ReadFile(t, filepath.Join(dir, "examples", "kind", "konnectivity-agent-ds.yaml"))
 	const inCluster = "konnectivity-server.kube-system.svc.cluster.local"
 	return []byte(strings.Replace(string(manifest), inCluster, machine.HubName, 1))
 }
@@ -183,8 +181,7 @@ func upstream(t *testing.T) []byte {
 // hyperShift is HyperShift's DaemonSet. Its agent shows the server a certificate.
 func hyperShift(t *testing.T) []byte {
 	t.Helper()
-	manifest, err := os.ReadFile("testdata/hypershift.yaml")
-	controlplanetest.Require(t, err)
+	manifest := controlplanetest.ReadFile(t, "testdata/hypershift.yaml")
 	return manifest
 }
 

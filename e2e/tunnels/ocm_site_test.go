@@ -244,8 +244,7 @@ func (s *ocmSite) secrets(t *testing.T, manifest []byte) {
 	hub.Host = "https://" + hubAPI
 	file, err := s.hub.Kubeconfig(hub)
 	controlplanetest.Require(t, err)
-	kubeconfig, err := os.ReadFile(file)
-	controlplanetest.Require(t, err)
+	kubeconfig := controlplanetest.ReadFile(t, file)
 	controlplanetest.Require(t, s.cp.Apply(t.Context(), manifest))
 	controlplanetest.Require(t, policies.Serve(t.Context(), s.cp, s.namespace))
 	s.put(t, s.namespace, "cluster-proxy-open-cluster-management.io-proxy-agent-signer-client-cert", map[string][]byte{"tls.crt": certificate, "tls.key": key})

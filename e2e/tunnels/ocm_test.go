@@ -100,8 +100,7 @@ func proxyConfig(t *testing.T, flags ...string) any {
 func ocmConfig(t *testing.T, c *cluster) {
 	dir, err := tools.ModuleDir(t.Context(), tools.ClusterProxy.Module, "open-cluster-management.io/api")
 	controlplanetest.Require(t, err)
-	crd, err := os.ReadFile(filepath.Join(dir, "addon", "v1alpha1", "0000_02_addon.open-cluster-management.io_addondeploymentconfigs.crd.yaml"))
-	controlplanetest.Require(t, err)
+	crd := controlplanetest.ReadFile(t, filepath.Join(dir, "addon", "v1alpha1", "0000_02_addon.open-cluster-management.io_addondeploymentconfigs.crd.yaml"))
 	controlplanetest.Require(t, c.hub.Apply(t.Context(), crd))
 	hub := controlplanetest.Client(t, c.hub.Admin(), nil)
 	hub = client.WithFieldValidation(hub, "Strict")

@@ -9,6 +9,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/repository"
 )
 
@@ -22,10 +23,7 @@ const header = "| agent | way | what is set | what cannot work |\n| --- | --- | 
 
 func TestThePagesShowTheTable(t *testing.T) {
 	file, want := repository.Path("docs", "reference", "tunnels.md"), short(slices.SortedFunc(slices.Values(table), order))
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := controlplanetest.ReadFile(t, file)
 	before, rest, opened := strings.Cut(string(content), begin)
 	got, after, closed := strings.Cut(rest, end)
 	if !opened || !closed {

@@ -52,18 +52,14 @@ func effective(t *testing.T, proxy proxyurl.URL, change ...func(*resolve.Input))
 		c(&in)
 	}
 	e, err := resolve.Resolve(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	return e
 }
 
 func parse(t *testing.T, url string) proxyurl.URL {
 	t.Helper()
 	u, err := proxyurl.Parse(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	return u
 }
 
@@ -71,9 +67,7 @@ func parse(t *testing.T, url string) proxyurl.URL {
 func entry(t *testing.T, text string) noproxy.List {
 	t.Helper()
 	e, err := noproxy.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	return noproxy.List{{Entry: e, Sources: []noproxy.Source{{Layer: noproxy.LayerInstallation}}}}
 }
 
@@ -81,9 +75,7 @@ func entry(t *testing.T, text string) noproxy.List {
 func renderCharts(t *testing.T, e resolve.Effective) (environments, error) {
 	t.Helper()
 	secrets, err := render.Secrets(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	manifest, err := helm.Template(t.Context(), helm.Release{
 		Chart: "testdata/consumers", Name: "consumers", Namespace: "kube-system", Values: []any{secrets[0].Data[render.ValuesKey]},
 	})
@@ -168,9 +160,7 @@ func TestChartsThatTakeTheValuesGiveTheirPodsWhatWasMeant(t *testing.T) {
 	for _, s := range samples.All(t) {
 		if s.Username != "" && s.Number%50 == 1 || s.Number == 0 {
 			u, err := plain.WithCredentials(s.Username, s.Password)
-			if err != nil {
-				t.Fatal(err)
-			}
+			controlplanetest.Require(t, err)
 			proxies[s.String()] = u
 		}
 	}
@@ -237,9 +227,7 @@ func TestPodsGetTheListForAnyClientByTheChartAndWithoutIt(t *testing.T) {
 		t.Fatal("the two lists are the same, so this proves nothing")
 	}
 	values, err := render.Values(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	manifest, err := policies.Render(t.Context(), values)
 	controlplanetest.Require(t, err)
 	var chart corev1.Secret

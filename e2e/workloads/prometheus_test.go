@@ -43,9 +43,7 @@ func newMonitoring(t *testing.T) monitoring {
 	}))
 	t.Cleanup(proxy.Close)
 	url, err := parse(t, proxy.URL).WithCredentials("me", password)
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	return monitoring{t, effective(t, url), program}
 }
 
@@ -108,9 +106,7 @@ func TestEveryClientOfPrometheusUsesTheProxyWithTheSnippetAndNoneWithout(t *test
 	tier.Full(t)
 	m := newMonitoring(t)
 	snippet, err := render.Prometheus(m.effective)
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	clients := []string{"scrape_configs[0]", "remote_write[0]", "remote_read[0]", "alerting.alertmanagers[0]"}
 	m.expect("with it", "prometheus", string(snippet), outside, all(proxied, clients...))
 	m.expect("with it, inside the cluster", "prometheus", string(snippet), inside, all("direct", clients...))
@@ -128,9 +124,7 @@ func TestReceiversOfAlertmanagerUseTheProxyWithTheSnippetUnlessTheyHaveTheirOwnS
 	tier.Full(t)
 	m := newMonitoring(t)
 	snippet, err := render.Alertmanager(m.effective)
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	const receivers = `
 route: {receiver: plain}
 receivers:

@@ -141,6 +141,14 @@ func Client(t testing.TB, who *rest.Config, scheme *runtime.Scheme) client.Clien
 	return c
 }
 
+// ReadFile returns what is in a file.
+func ReadFile(t testing.TB, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	Require(t, err)
+	return content
+}
+
 // Program builds a program of this repository.
 func Program(t testing.TB, name string) (path string) {
 	t.Helper()

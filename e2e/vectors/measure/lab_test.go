@@ -2,11 +2,11 @@ package measure_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/vectors/measure"
 	"github.com/fairlead-io/fairlead/e2e/vectors/session"
 	"github.com/fairlead-io/fairlead/e2e/vectors/table"
@@ -61,10 +61,7 @@ func TestALabLeavesNothingBehind(t *testing.T) {
 	if left, err := filepath.Glob(dir + "/*"); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v (%v)", left, err)
 	}
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mounts := controlplanetest.ReadFile(t, "/proc/self/mountinfo")
 	if strings.Contains(string(mounts), dir) {
 		t.Errorf("a mount stayed:\n%s", mounts)
 	}

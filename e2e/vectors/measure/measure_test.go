@@ -28,9 +28,7 @@ const sampleSize = 40
 
 func TestClientsOfThisMachineDoWhatTheirDialectsSay(t *testing.T) {
 	known, err := table.Read("../../../noproxy/dialect/vector/table")
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	questions := known.Questions(func(name string) bool { return name == "curl" })
 	if len(questions) < sampleSize {
 		t.Fatalf("the table has %d questions", len(questions))
@@ -41,9 +39,7 @@ func TestClientsOfThisMachineDoWhatTheirDialectsSay(t *testing.T) {
 			s := open(t, name)
 			for i := range sampleSize {
 				answered, says, why, err := measure.Compare(s, questions[i*len(questions)/sampleSize])
-				if err != nil {
-					t.Fatal(err)
-				}
+				controlplanetest.Require(t, err)
 				if answered.Answer() != says {
 					t.Errorf("%s %s: %s: %s, but its dialect says %s (%s)", answered.Client, answered.Version, answered, answered.Answer(), says, why.Reason)
 				}
@@ -56,9 +52,7 @@ func TestClientsOfThisMachineDoWhatTheirDialectsSay(t *testing.T) {
 func open(t *testing.T, name string) *session.Session {
 	t.Helper()
 	c, err := client.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	if missing := c.Missing(t.Context()); missing != "" {
 		controlplanetest.Require(t, fmt.Errorf("%w: install %s", tools.ErrUnavailable, missing))
 	}
