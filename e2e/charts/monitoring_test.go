@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 )
 
 // The relay and fairlead-node have metrics on each node, and no Service that leads to all of them.

@@ -1,11 +1,12 @@
 package docs_test
 
 import (
-	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 )
 
 // class is a kind of name that pages write as code: what it looks like, and which there are.
