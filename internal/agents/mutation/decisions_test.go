@@ -63,6 +63,17 @@ func TestEveryRowOfAKonnectivityAgentHoldsBesideInjectProxyEnv(t *testing.T) {
 	}
 }
 
+// With carry Relay, the variables name a Service, which an agent on the network of its node does not reach.
+func TestAnAgentOnTheNetworkOfItsNodeIsLedByTheRelayOfMachinesAlone(t *testing.T) {
+	for _, v := range []mutationtest.Variant{mutationtest.LedByRelay, mutationtest.LedByRelayOfPods} {
+		for _, r := range []mutationtest.Row{rowsOf(t, v)[0], rowsOf(t, v)[0].OnNode()} {
+			if diff := rowDifference(t, policiesOf(t, v), v, r, false); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", v.Name, diff)
+			}
+		}
+	}
+}
+
 // chosenOf are by values and names, since rendering takes longer than a row.
 var chosenOf = map[string][]*mutation.Policy{}
 
@@ -113,6 +124,9 @@ func must(t *testing.T, err error) {
 func rowDifference(t *testing.T, policies []*mutation.Policy, v mutationtest.Variant, r mutationtest.Row, isBeside bool) string {
 	t.Helper()
 	want := expected(r, mutationtest.Entries(v.Values["carry"], v.Name, r.Pod().Spec.HostNetwork))
+	if v.PodsAlone && want.Spec.HostNetwork {
+		want = r.Pod()
+	}
 	if isBeside && !want.Spec.HostNetwork { // else inject-proxy-env leaves it out
 		for _, list := range [][]corev1.Container{want.Spec.Containers, want.Spec.InitContainers} {
 			for i := range list {

@@ -116,6 +116,7 @@ var faults = []fault{
 type tunnelFault struct {
 	variant                         mutationtest.Variant
 	family, what, in, old, new, row string
+	onNode                          bool // the pod
 }
 
 var tunnelFaults = []tunnelFault{
@@ -135,6 +136,7 @@ var tunnelFaults = []tunnelFault{
 	{variant: mutationtest.Led, family: mutationtest.Frpc, what: "frpc reads what others do", in: "families", old: `"http_proxy"`, new: `"http_proxy","HTTP_PROXY"`, row: "30"},
 	{variant: mutationtest.Led, family: mutationtest.Frpc, what: "frpc has another row's reads", in: "families", old: `["http_proxy"]`, new: `["HTTPS_PROXY","https_proxy"]`, row: "29"},
 	{variant: mutationtest.Led, family: "teleport", what: "others have frpc's reads", in: "families", old: `["HTTPS_PROXY","https_proxy"]`, new: `["http_proxy"]`, row: "35"},
+	{variant: mutationtest.LedByRelayOfPods, family: mutationtest.Konnectivity, what: "machines ignored", in: "selected", old: "variables.machines ||", new: "true ||", row: "1", onNode: true},
 	{variant: mutationtest.Relayed, family: mutationtest.Konnectivity, what: "the relay is last", in: "mutations", old: "/spec/initContainers/0", new: "/spec/initContainers/-", row: "22"},
 	{variant: mutationtest.Relayed, family: mutationtest.Konnectivity, what: "addresses are pointed elsewhere", in: "relayed", old: "[0-9.]+|", new: "", row: "10"},
 	{variant: mutationtest.Relayed, family: mutationtest.Konnectivity, what: "who decided is overruled", in: "aliases", old: "a.ip != '127.0.0.1'", new: "false", row: "20"},
@@ -191,6 +193,9 @@ func TestABrokenPolicyOfATunnelIsNoticedByARow(t *testing.T) {
 			v.Families = []string{f.family}
 			rows := rowsOf(t, v)
 			row := rows[slices.IndexFunc(rows, func(r mutationtest.Row) bool { return r.Number == f.row })]
+			if f.onNode {
+				row = row.OnNode()
+			}
 			broken := changed(t, policiesOf(t, v)[0], f.in, f.old, f.new)
 			if diff := rowDifference(t, []*mutation.Policy{broken}, v, row, false); diff == "" {
 				t.Error("the pod gets the same")

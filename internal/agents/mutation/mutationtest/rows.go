@@ -130,3 +130,9 @@ func (r Row) Pod() *corev1.Pod {
 	pod.Annotations = maps.Clone(r.has.Annotations)
 	return pod
 }
+
+// OnNode is the row with its pod on the network of the node.
+func (r Row) OnNode() Row {
+	r.has.HostNetwork = true
+	return r
+}

@@ -12,6 +12,8 @@ type Variant struct {
 	Text     string // whose table it is for
 	Families []string
 	Values   map[string]any
+	// PodsAlone says that pods on the network of their node get nothing.
+	PodsAlone bool
 }
 
 // The variants for which the tables hold.
@@ -21,6 +23,10 @@ var (
 	// Machines have a relay here, which is theirs that are on its network.
 	LedByRelay = Variant{Name: "led-by-relay", Text: Environment, Families: []string{Konnectivity, Frpc}, Values: map[string]any{
 		"carry": "Relay", "relay": map[string]any{"onMachines": true}, "proxy": OverTLS["proxy"],
+	}}
+	// LedByRelayOfPods is the same without that relay: the table holds for pods with a network of their own.
+	LedByRelayOfPods = Variant{Name: "led-by-relay-of-pods", Text: Environment, Families: []string{Konnectivity}, PodsAlone: true, Values: map[string]any{
+		"carry": "Relay", "proxy": OverTLS["proxy"],
 	}}
 	Relayed = Variant{Name: "relayed", Text: Relay, Families: []string{Konnectivity, ClusterProxy, Frpc}, Values: ToTargets}
 	Beside  = Variant{Name: "sidecar", Text: Sidecar, Families: []string{Konnectivity, ClusterProxy, Frpc, "chisel"}, Values: OverTLS}
