@@ -23,14 +23,17 @@ func TestAChangeTouchesWhatImportsItAndWhatTheTableSays(t *testing.T) {
 		{"e2e/ignition", true, nil},
 		{"e2e/workloads", true, []string{"e2e/helm"}},
 		{"e2e/helm", false, nil},
+		{"e2e/policies", true, nil},
+		{"internal/agents/mutation", true, nil},
 	}
 	for changed, want := range map[string][2][]string{
 		"internal/core/render/testdata/x": {
 			{"internal/cli", "internal/core/render"},
 			{"e2e/clusterapi", "e2e/ignition", "e2e/judges", "e2e/nodes", "e2e/operator", "e2e/workloads"},
 		},
-		"e2e/helm/helm.go": {nil, {"e2e/workloads"}},
-		"CHANGELOG.md":     {nil, nil},
+		"e2e/helm/helm.go":                     {nil, {"e2e/workloads"}},
+		"CHANGELOG.md":                         {nil, nil},
+		"e2e/policies/testdata/decisions/x.md": {{"internal/agents/mutation"}, {"e2e/policies"}},
 	} {
 		unit, e2e := decide([]string{changed}, all)
 		if diff := cmp.Diff(want, [2][]string{unit, e2e}); diff != "" {

@@ -20,7 +20,7 @@ func decide(changed []string, all []packages) (unit, e2e []string) {
 	for _, file := range changed {
 		folders[owner(file, all)] = true
 		for _, name := range rowOf(file).packages {
-			touched["e2e/"+name] = true
+			touched[path.Join("e2e", name)] = true
 		}
 	}
 	for _, p := range all {

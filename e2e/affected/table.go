@@ -3,8 +3,8 @@ package main
 // row says which packages of e2e a change below a path touches, beyond what imports say: they start programs and read
 // files. Of several rows the longest path counts.
 type row struct {
-	path     string // from the root of the repository; "" is everything else
-	packages []string
+	path     string   // from the root of the repository; "" is everything else
+	packages []string // of e2e; ../ leads to those with unit tests
 }
 
 var table = []row{
@@ -74,6 +74,7 @@ var table = []row{
 	{"templates", []string{"operator", "judges", "nodes"}},
 
 	{"e2e/docs", []string{"docs"}},
+	{"e2e/policies/testdata/decisions", []string{"policies", "../internal/agents/mutation"}},
 	{"e2e/tools/anp-0.1.6", []string{"tunnels", "doctor"}},
 	{"e2e/tools/anp-0.31.4", []string{"tunnels", "doctor"}},
 	{"e2e/tools/anp-0.34.0", []string{"tunnels", "doctor"}},
