@@ -59,9 +59,15 @@ func TestHelmTakesTheCommandAsAPostRenderer(t *testing.T) {
 	controlplanetest.Require(t, err)
 	t.Setenv("PATH", path+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	t.Setenv("HELM_PLUGINS", filepath.Join(dir, "plugins"))
-	rendered, err := helm.Run(t.Context(), "template", "x", filepath.Join(dir, "chart"), "--post-renderer", "fairlead")
+	template := []string{"template", "x", filepath.Join(dir, "chart"), "--post-renderer", "fairlead", "--post-renderer-args", "--require"}
+	rendered, err := helm.Run(t.Context(), template...)
 	controlplanetest.Require(t, err)
 	if out := string(rendered); strings.Count(out, "key: HTTPS_PROXY") != 2 || !strings.Contains(out, "labels: {app: frpc} # ours") {
 		t.Errorf("the Deployment and the hook have not both got the variables: %s", out)
+	}
+	// Without its status, Helm would complain of empty output.
+	_, err = helm.Run(t.Context(), append(template, "--post-renderer-args", "--policy=tunnel-rancher")...)
+	if err == nil || !strings.Contains(err.Error(), "exited with error") {
+		t.Errorf("an argument does not reach the command, or its status does not reach Helm: %v", err)
 	}
 }
