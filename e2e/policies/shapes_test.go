@@ -18,6 +18,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // shapes are specs of pods with much else in them, none of it a proxy setting, or written oddly. A webhook that did not
@@ -208,4 +210,32 @@ func onlyOurs(pod *corev1.Pod) error {
 		}
 	}
 	return nil
+}
+
+// Since Kubernetes 1.32 nobody should use that annotation; it still works, and comes after all policies.
+func TestAServiceAccountThatNamesTheSecretsOfItsPodsMustNameOurs(t *testing.T) {
+	tier.Full(t)
+	const refusal = `secret.secretName="fairlead-proxy" is not allowed because service account strict does not reference that secret`
+	namespace := secretRef.namespace(plainNamespace)
+	for _, e := range mustCorpus(t).engines {
+		for account, secrets := range map[string][]corev1.ObjectReference{"strict": nil, "naming": {{Name: policies.Secret}}} {
+			t.Run(e.name+"/"+account, func(t *testing.T) {
+				meta := metav1.ObjectMeta{Name: account, Annotations: map[string]string{"kubernetes.io/enforce-mountable-secrets": "true"}}
+				_, err := e.clients.CoreV1().ServiceAccounts(namespace).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: meta, Secrets: secrets}, metav1.CreateOptions{})
+				controlplanetest.Require(t, err)
+				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: account}, Spec: corev1.PodSpec{
+					ServiceAccountName: account, Containers: []corev1.Container{{Name: "web", Image: "web"}},
+				}}
+				err = e.create(t.Context(), namespace, pod)
+				if secrets == nil {
+					if err == nil || !strings.Contains(err.Error(), refusal) {
+						t.Errorf("%v, want %s", err, refusal)
+					}
+					return
+				}
+				controlplanetest.Require(t, err)
+				controlplanetest.Require(t, onlyOurs(pod))
+			})
+		}
+	}
 }
