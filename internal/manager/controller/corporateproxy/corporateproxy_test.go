@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -41,7 +40,7 @@ func TestReconcileLooksAgainWhenACertificateExpires(t *testing.T) {
 		t.Errorf("it expires in 30 s; the next look is in %s, error %v", result.RequeueAfter, err)
 	}
 	proxy := &v1alpha1.CorporateProxy{}
-	if err := objects.Get(t.Context(), client.ObjectKey(key), proxy); err != nil {
+	if err := objects.Get(t.Context(), key, proxy); err != nil {
 		t.Fatal(err)
 	}
 	if is := meta.FindStatusCondition(proxy.Status.Conditions, v1alpha1.ConditionTrustedCA); is == nil || is.Reason != "ExpiresSoon" {
