@@ -160,11 +160,11 @@ func TestTheAPIServerRefusesWhatMustNotBeStored(t *testing.T) {
 		object client.Object
 		says   string
 	}{
-		"user information in url.http":  {from(v1alpha1.ProxySource{URL: &v1alpha1.ProxyURLs{HTTP: "http://u:hunter2@proxy.example:3128"}}), ""},
-		"user information in url.https": {from(v1alpha1.ProxySource{URL: &v1alpha1.ProxyURLs{HTTPS: "http://u:hunter2@proxy.example:3128"}}), ""},
-		"an overlong URL":               {from(v1alpha1.ProxySource{URL: &v1alpha1.ProxyURLs{HTTP: "http://proxy.example:3128/hunter2" + strings.Repeat("x", 600)}}), ""},
-		"both sources":                  {from(v1alpha1.ProxySource{ValuesRef: &v1alpha1.SecretReference{Name: "x"}, URL: &v1alpha1.ProxyURLs{HTTP: "http://hunter2:3128"}}), ""},
-		"no source":                     {from(v1alpha1.ProxySource{}), ""},
+		"user information in url.http":  {from(v1alpha1.ProxySource{URL: &v1alpha1.ProxyURLs{HTTP: "http://u:hunter2@proxy.example:3128"}}), "must not contain user information"},
+		"user information in url.https": {from(v1alpha1.ProxySource{URL: &v1alpha1.ProxyURLs{HTTPS: "http://u:hunter2@proxy.example:3128"}}), "must not contain user information"},
+		"an overlong URL":               {from(v1alpha1.ProxySource{URL: &v1alpha1.ProxyURLs{HTTP: "http://proxy.example:3128/hunter2" + strings.Repeat("x", 600)}}), "spec.source.url.http: Too long"},
+		"both sources":                  {from(v1alpha1.ProxySource{ValuesRef: &v1alpha1.SecretReference{Name: "x"}, URL: &v1alpha1.ProxyURLs{HTTP: "http://hunter2:3128"}}), "exactly one of valuesRef and url"},
+		"no source":                     {from(v1alpha1.ProxySource{}), "exactly one of valuesRef and url"},
 		"an operator of clusters":       {proxy(func(s *v1alpha1.CorporateProxySpec) { s.ClusterSelector = typo }), "an operator of clusterSelector"},
 		"an operator of namespaces":     {proxy(func(s *v1alpha1.CorporateProxySpec) { s.AllowedNamespaces = typo }), "an operator of allowedNamespaces"},
 		"a unit that is a path":         {proxy(func(s *v1alpha1.CorporateProxySpec) { s.Node.Units = []string{"../crio.service"} }), "spec.node.units[0]"},

@@ -35,9 +35,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/write/cage"
 )
 
-// CheckCage returns an error unless the policies that keep the operator's writes to its own Secrets and ConfigMaps
-// (config/rbac/admission_policy.yaml, configmap_policy.yaml) and to what else it is there for (writes_policy.yaml)
-// hold for who we are.
+// CheckCage returns an error unless the operator's cage holds for who we are. The cage is three policies of config/rbac:
+// admission_policy.yaml lets it write its own Secrets, configmap_policy.yaml its own ConfigMaps, and writes_policy.yaml
+// whatever else it is there for.
 func CheckCage(ctx context.Context, c client.Client, namespace string) error {
 	return cage.Check(ctx, c, cage.Policies{
 		Secrets: "fairlead-operator-secrets", ConfigMaps: "fairlead-operator-configmaps", Writes: "fairlead-operator-writes",
