@@ -28,7 +28,7 @@ demo-stop: ## end a demo that was kept running
 	@cd e2e && go run ./demo --stop
 
 test: deps verify lint unit programs-short $(SUM) ## what a change must pass, in ten minutes: lint, unit tests, and the main job end to end
-	@$(call e2e,-short -timeout=20m -p=4,$(short)) # they wait for half of their time
+	@$(call e2e,-short -timeout=20m,$(short))
 
 test-all: deps verify lint unit e2e ## everything
 
@@ -99,12 +99,13 @@ affected: ## the tests that a change touches, by imports and a table (BASE=origi
 	cd e2e && go run ./affected $(if $(BASE),-base=$(BASE)) $(if $(LIST),-list)
 
 # Many servers live for a minute: there is memory for garbage, and no processor time for collecting it.
+# The packages wait for half of their time: four run at once, on two processors.
 # A test that fails runs once more, alone. If it passes then, it is flaky: the last lines name it, and the summary above
 # them says why. $(1): flags, $(2): packages.
 flaky := $(CURDIR)/.cache/flaky
 e2e = mkdir -p $(dir $(flaky)) && cd e2e && rm -f $(flaky) && GOGC=400 $(SUM) --format=standard-quiet --hide-summary=skipped --packages='$(2)' \
 	--rerun-fails=1 --rerun-fails-run-root-test --rerun-fails-max-failures=5 --rerun-fails-report=$(flaky) -- \
-	-vet=off -ldflags='-w -s' -count=1 $(1) && { [ ! -e $(flaky) ] || sed 's/^/flaky: /' $(flaky); }
+	-vet=off -ldflags='-w -s' -count=1 -p=4 $(1) && { [ ! -e $(flaky) ] || sed 's/^/flaky: /' $(flaky); }
 
 # The packages of make test. In those, tier.Full leaves single tests to make test-all.
 # The longest begin, so that none of them is alone at the end.
