@@ -77,8 +77,8 @@ func empty(o unstructured.Unstructured) bool {
 	return len(data)+len(binary) == 0
 }
 
-// text has what is applied once in a set of its own: from what it applies again, Cluster API takes away what others have
-// written, as labels of Namespaces.
+// text puts the objects that are applied once into a set of their own. A set that applies again would remove what
+// others have written, such as labels of Namespaces.
 func (o Options) text(once, secrets, objects []unstructured.Unstructured) ([]byte, error) {
 	first, err := o.carriers("ConfigMap", o.Name+"-namespace", once)
 	if err != nil {

@@ -14,9 +14,11 @@ import (
 var (
 	// withUser is a URL that says who somebody is.
 	withUser = regexp.MustCompile(`(?i)https?://[^\s"'/@]+@[^\s"'/]`)
-	// literal is what carry Literal makes of a variable, in the text of a policy.
+	// literal matches a proxy variable with a value, as carry Literal writes it into a
+	// policy.
 	literal = regexp.MustCompile(`(?i)"https?_proxy"\s*,\s*"value"\s*:\s*"[^"]`)
-	// direct is what carry Relay makes of a cluster without a list.
+	// direct matches an empty HTTPS_PROXY, as carry Relay writes it for a cluster without
+	// a list.
 	direct = regexp.MustCompile(`"HTTPS_PROXY"\)?\s*,\s*"value"\s*:\s*(dyn\()?""`)
 	// aURL begins the value of a proxy's variable.
 	aURL = regexp.MustCompile(`(?i)^\s*https?://`)
@@ -24,7 +26,8 @@ var (
 
 const remedy = "every selected cluster would get it: render the chart with source.existing=true, and have fairlead-operator deliver bring the URL"
 
-// check refuses what is of one cluster, or secret. No error shows a value.
+// check refuses an object with settings of a single cluster, or with a secret. No error
+// shows a value.
 func check(o unstructured.Unstructured) error {
 	if o.GetName() == "" {
 		return fmt.Errorf("%s: metadata.name is missing", o.GetKind())
@@ -67,7 +70,7 @@ func proxyIn(secret unstructured.Unstructured) string {
 	return ""
 }
 
-// find returns where in an object there is what must not be there, empty if it is nowhere.
+// find returns the path of the first text in an object that matches; empty if none does.
 func find(value any, path string, what *regexp.Regexp) string {
 	switch v := value.(type) {
 	case string:

@@ -113,9 +113,9 @@ func isKey(der []byte) bool {
 	return pkcs1 == nil || pkcs8 == nil || sec1 == nil
 }
 
-// noAuthority says why what a certificate has signed is not accepted. The rule
-// is that of x509.Certificate.CheckSignatureFrom: RFC 5280, section 4.2.1.9, but
-// a certificate of version 1, which cannot say so, may be an authority's.
+// noAuthority returns why a certificate cannot sign others. The rule is the one
+// in x509.Certificate.CheckSignatureFrom (RFC 5280, section 4.2.1.9). A
+// certificate of version 1 has no such field, and may be an authority's.
 func noAuthority(c *x509.Certificate) string {
 	switch {
 	case c.BasicConstraintsValid && !c.IsCA:

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// Certificate is what people want to know of one.
+// Certificate has the fields of an X.509 certificate that people ask for.
 type Certificate struct {
 	Subject             string // RFC 4514; the serial number where it is empty
 	NotBefore, NotAfter Instant

@@ -22,7 +22,7 @@ func shownType(kind string) string {
 	return "that is not known"
 }
 
-// block is what stands between the lines BEGIN and END, both included.
+// block is a PEM block, with its lines BEGIN and END.
 type block struct {
 	kind string
 	line int // of BEGIN

@@ -11,7 +11,7 @@ import (
 
 const maxMessage = 1024
 
-// Answer is what Cluster API says of what it was given.
+// Answer is how Cluster API answered the settings that were delivered to it.
 type Answer struct {
 	HMAC     string    // of the Secret whose settings it was given
 	Revision int64     // of them

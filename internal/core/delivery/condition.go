@@ -9,7 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// Condition is Delivered of a ProxyReport, nil where nobody delivers. Hmac is that of the Secret with the Helm values as it is now.
+// Condition returns the condition Delivered of a ProxyReport; nil where nothing is delivered. hmac is the HMAC of the
+// Secret with the Helm values as it is now.
 func Condition(d *v1alpha1.Delivered, hmac string) *metav1.Condition {
 	if d == nil {
 		return nil

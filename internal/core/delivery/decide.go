@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// Cluster is what the verdict about a Cluster depends on.
+// Cluster has the facts about a Cluster on which the verdict depends.
 type Cluster struct {
 	Name     string
 	Label    string // its value of fairlead.io/cluster; empty without one

@@ -14,7 +14,7 @@ import (
 // SecretName is the Secret of a workload cluster that its relay, replicator and probe read.
 const SecretName = "fairlead-source"
 
-// values are what is read of the Helm values of a cluster.
+// values has the fields of a cluster's Helm values that are read here.
 type values struct {
 	Cluster struct {
 		Proxy struct {

@@ -79,14 +79,14 @@ const (
 	SourceMachines Source = "metadata of the Machines"
 )
 
-// Lease is what the operator renews while it runs.
+// Lease is the operator's lease, which it renews while it runs.
 type Lease struct {
 	Holder   string // empty: the last one has gone
 	Renewed  time.Time
 	Duration time.Duration
 }
 
-// Input is what was read. What is nil is not there, unless Unread says why nobody knows.
+// Input holds the objects that were read. A nil object does not exist, unless Unread says why it could not be read.
 type Input struct {
 	Now               time.Time
 	Namespace, Name   string
@@ -94,13 +94,13 @@ type Input struct {
 	Lease             *Lease
 	Cluster           *metav1.ObjectMeta
 	Report            *v1alpha1.ProxyReport
-	Proxy             *v1alpha1.CorporateProxy // that of the report, if it names one
+	Proxy             *v1alpha1.CorporateProxy // the one that the report names, if any
 	Secrets           []metav1.ObjectMeta
 	Machines          []metav1.ObjectMeta
 	Unread            map[Source]string // why something could not be read
 }
 
-// Judge says what is to be said.
+// Judge returns the diagnosis of one cluster.
 func Judge(in Input) Diagnosis {
 	j := newJudge(in)
 	for _, step := range []func(){j.lease, j.existence, j.report, j.secrets, j.machines, j.proxy, j.inside, j.findings} {
@@ -183,7 +183,7 @@ func (j *judge) say(severity Severity, code, text, detail string, since *metav1.
 // unread reports whether nobody knows if something is there.
 func (j *judge) unread(source Source) bool { return j.Unread[source] != "" }
 
-// sources says what was looked at, and what was not.
+// sources lists which objects were looked at, and which were not.
 func (j *judge) sources() {
 	for _, source := range []Source{SourceOperator, SourceCluster, SourceReport, SourceProxy, SourceSecrets, SourceMachines} {
 		switch {

@@ -2,8 +2,8 @@ package diagnosis
 
 import "github.com/fairlead-io/fairlead/api/v1alpha1"
 
-// OfMany says what is to be said of one of many clusters: what its report says, and whether its Cluster is there. Nobody
-// asks for the Secrets and Machines of a whole fleet: the report counts the machines.
+// OfMany returns the sentences about one of many clusters: from its report, and from whether its Cluster exists. The
+// Secrets and Machines of a whole fleet are not read: the report counts the machines.
 func OfMany(in Input) []Sentence {
 	unread := map[Source]string{SourceMachines: "the report counts them", SourceSecrets: "not asked for"}
 	if why, ok := in.Unread[SourceCluster]; ok {
@@ -17,7 +17,7 @@ func OfMany(in Input) []Sentence {
 	return j.worstFirst()
 }
 
-// OfProxy says what is to be said of a CorporateProxy, whatever its clusters are.
+// OfProxy returns the sentences about a CorporateProxy, whatever its clusters are.
 func OfProxy(proxy *v1alpha1.CorporateProxy, operatorNamespace string) []Sentence {
 	j := newJudge(Input{Proxy: proxy, OperatorNamespace: operatorNamespace})
 	j.proxy()

@@ -15,14 +15,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
-// rule is what a condition means. An empty text: nothing is to be said.
+// rule says how severe a condition is, what it means, and who must do what. With an empty text, nothing is reported.
 type rule struct {
 	severity Severity
 	text     string
 	do       string // who must do what
 }
 
-// kind is what the conditions of a type mean, by the reason, or else by the status.
+// kind has the rules for the conditions of one type: by the reason, or else by the status.
 type kind struct {
 	reasons  rules
 	statuses map[metav1.ConditionStatus]rule
@@ -271,7 +271,8 @@ const (
 	proxies = "proxy's team: "
 )
 
-// probes are the reasons for which a target is not reached as is expected. What to do is that of docs/how-to/probes.md.
+// probes has a rule for each reason why a target is not reached as expected. The advice is that of
+// docs/how-to/probes.md.
 var probes = rules{
 	string(probe.LookupFailed):          {Error, "the name of a target is not found in DNS", network + "fix DNS, or the URL; for what must not be reached, where DNS has no external names: or set route: Proxied"},
 	string(probe.ConnectionRefused):     {Error, "a target refuses the connection", "owner of the target: start it, or correct the port"},
@@ -296,7 +297,8 @@ var probes = rules{
 	string(probe.NoControl):             {Unknown, "nothing else was reached either, so nobody knows whether a target is closed", platform + "add a target that is reached by the same route, or fix it"},
 }
 
-// ofPreflight is what else is to be done where the management cluster has tried: it has the bundle of the CorporateProxy.
+// ofPreflight has the advice that differs where the management cluster tried the target: it uses the bundle of the
+// CorporateProxy.
 var ofPreflight = map[string]string{
 	string(probe.ProxyAuthorityUnknown): keeper + "put its authority into the bundle of trustedCARef",
 	string(probe.Intercepted):           keeper + "put its authority into the bundle of trustedCARef, or ask for an exception",

@@ -87,7 +87,7 @@ func (j *judge) report() {
 	}
 }
 
-// OfFindings begins the codes of what lint says of the settings.
+// OfFindings begins the codes of lint's findings about the settings.
 const OfFindings = "Findings/"
 
 // findings are the findings of lint that somebody should act on. The settings work as they are written, so no verdict depends on
@@ -259,7 +259,7 @@ func (j *judge) awaited() bool {
 		status.RevisionSince != nil && !seen.Time.After(status.RevisionSince.Time)
 }
 
-// inside is what was seen in the workload cluster.
+// inside judges what was observed in the workload cluster.
 func (j *judge) inside() {
 	if !j.observed() {
 		return

@@ -96,7 +96,7 @@ func parse(file string, text []byte, above int, objects bool) ([]Document, error
 	return items, err
 }
 
-// Warn says what is lost in the texts of documents.
+// Warn prints the remarks about the documents: each names a text that is lost.
 func Warn(documents []Document, warnings io.Writer) {
 	for _, d := range documents {
 		for _, remark := range d.Remarks {
@@ -258,7 +258,8 @@ func Find(documents []Document, group, kind, namespace, name string) (map[string
 	return nil, false
 }
 
-// InNamespace leaves out what is of another namespace; "" is all. What names none may be of any.
+// InNamespace leaves out documents of another namespace. An empty namespace keeps all. A document that names no
+// namespace stays.
 func InNamespace(documents []Document, namespace string) []Document {
 	return slices.DeleteFunc(documents, func(d Document) bool {
 		return namespace != "" && d.Object.GetNamespace() != "" && d.Object.GetNamespace() != namespace

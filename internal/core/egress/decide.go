@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Policy is what a relay's configuration says about destinations.
+// Policy is the part of a relay's configuration that is about clients and destinations.
 type Policy struct {
 	Sources []netip.Prefix // of clients; none: every address may ask
 	Denied  []netip.Prefix // destinations that nobody reaches: nodes, the API server

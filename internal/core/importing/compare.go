@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy/explain"
 )
 
-// Comparison is what clients decide with the old settings of a cluster, and with Fairlead's.
+// Comparison compares the decisions of clients with the old settings of a cluster to those with Fairlead's.
 type Comparison struct {
 	System  string `json:"system"`
 	File    string `json:"file"`
@@ -29,7 +29,7 @@ type Comparison struct {
 	Rows      []Row `json:"rows"`
 }
 
-// Row is what some clients decide about a URL.
+// Row has the decisions of some clients about one URL.
 type Row struct {
 	Audience string   `json:"audience"` // any: the list of pods; go: that of machines
 	URL      string   `json:"url"`
@@ -50,7 +50,7 @@ type Answer struct {
 	reason string
 }
 
-// side is what programs find around them.
+// side is the environment of programs, before or after.
 type side struct {
 	env     dialect.Env
 	sources map[string][]placed // of each variable
@@ -156,7 +156,7 @@ func (s Settings) listOf(name string) []Entry {
 	return s.NoProxy
 }
 
-// newSide has these variables, without credentials and without what is empty.
+// newSide sets these variables, without credentials. A variable with an empty value is left out.
 func newSide(http, https proxyurl.URL, variables []string, of lists) side {
 	s := side{dialect.Env{}, map[string][]placed{}}
 	for _, name := range variables {
@@ -224,7 +224,8 @@ func union(first, second []Entry) []Entry {
 	return slices.Concat(first, slices.DeleteFunc(slices.Clone(second), func(e Entry) bool { return slices.Contains(texts, e.Text) }))
 }
 
-// targetsOf returns the URLs that both lists may decide about. Of what is no entry to Fairlead, what it looks like is asked.
+// targetsOf returns the URLs that both lists may decide about. A text that is no entry to Fairlead gives the URL of a
+// host that resembles it.
 func targetsOf(entries []Entry, effective resolve.Effective) []dialect.Target {
 	var old noproxy.List
 	var more []string

@@ -62,7 +62,7 @@ type CA struct {
 	Name, Key string
 }
 
-// Settings are what one file, or one cluster in a file, has.
+// Settings are the proxy settings in one file, or of one cluster in a file.
 type Settings struct {
 	System  *Format
 	Place   Place

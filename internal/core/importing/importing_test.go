@@ -227,7 +227,7 @@ func TestWhatFairleadDerivesOfAClusterIsLeftOut(t *testing.T) {
 	}
 }
 
-// What other systems add is what their sources say.
+// The expected entries of other systems are taken from their sources.
 func TestOtherSystemsAddWhatTheirSourcesSay(t *testing.T) {
 	cluster := resolve.Cluster{ServiceDomain: "k8s.corp", ServiceCIDRs: []string{"S/1"}, PodCIDRs: []string{"P/1"}, EndpointHost: "E", Infrastructure: resolve.Kind{Kind: "AWSCluster"}}
 	want := map[string]string{

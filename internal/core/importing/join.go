@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy"
 )
 
-// Import is what becomes of settings.
+// Import is the result of joining settings: the objects are made from it.
 type Import struct {
 	HTTP, HTTPS URL
 	NoProxy     []Kept // for all clusters
@@ -24,7 +24,7 @@ type Import struct {
 	Lines       []Line
 }
 
-// Own is what one cluster has for itself.
+// Own has the entries of a single cluster.
 type Own struct {
 	Namespace, Name string
 	NoProxy         []Kept

@@ -13,7 +13,7 @@ import (
 
 const certificateKey = "ca.crt"
 
-// Manifest is an object as a file has it: without a status, and without what is empty.
+// Manifest is an object as a file has it: without a status, and without empty fields.
 type Manifest struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        Metadata          `json:"metadata"`
@@ -22,7 +22,7 @@ type Manifest struct {
 	Data            map[string]string `json:"data,omitempty"`
 }
 
-// Metadata is what a file has of it.
+// Metadata has the fields of an object's metadata that are written into a file.
 type Metadata struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace,omitempty"`

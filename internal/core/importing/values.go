@@ -38,8 +38,8 @@ func clusterAppsOperatorAdds(_ Settings, c resolve.Cluster) (before, after []Ent
 		added("cluster-apps-operator", []string{"svc", "127.0.0.1", "localhost"})
 }
 
-// kyvernoPolicies is the values of giantswarm/kyverno-policies-connectivity: what is below proxy goes before what is below
-// cluster.proxy.
+// kyvernoPolicies reads the values of giantswarm/kyverno-policies-connectivity. Settings below proxy win over those
+// below cluster.proxy.
 var kyvernoPolicies = &Format{
 	Name: "kyverno-policies-connectivity", Title: "kyverno-policies-connectivity's values",
 	detect: func(f *file) bool { return len(f.values(isKyverno)) > 0 },

@@ -133,7 +133,7 @@ func texts(n *yaml.Node, path ...string) []string {
 	return all
 }
 
-// role is what a key means.
+// role is the meaning of a key.
 type role int
 
 const (

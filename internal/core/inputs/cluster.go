@@ -64,7 +64,7 @@ func Has(report *v1alpha1.ProxyReport, override *v1alpha1.ProxyOverride) resolve
 	return has
 }
 
-// Choose returns the installation that a new cluster gets: that of its CorporateProxy. The error is a *resolve.Problem, or
+// Choose returns the installation of the CorporateProxy that a new cluster gets. The error is a *resolve.Problem, or
 // comes from get.
 func Choose(proxies []v1alpha1.CorporateProxy, cluster *clusterv1.Cluster, namespace map[string]string, get DataGetter) (resolve.Installation, error) {
 	proxy, err := ChooseProxy(proxies, cluster, namespace, resolve.Has{})
@@ -114,8 +114,7 @@ func selectors(proxy *v1alpha1.CorporateProxy) (clusters, namespaces labels.Sele
 	return clusters, namespaces, err
 }
 
-// selector compiles one. Absent is what the CRD's default makes of it: it
-// selects everything.
+// selector compiles a label selector. Without one it selects everything, which is the default in the CRD.
 func selector(proxy *v1alpha1.CorporateProxy, field string, written *metav1.LabelSelector) (labels.Selector, error) {
 	if written == nil {
 		return labels.Everything(), nil

@@ -53,7 +53,7 @@ func specSchema(t *testing.T) map[string]schema {
 	return crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties
 }
 
-// unitNames are legal and not, at the limits of what the CRD and a Secret take.
+// unitNames are legal and illegal names, at the limits of the CRD and of a Secret.
 var unitNames = []string{
 	strings.Repeat("x", 192) + ".service", strings.Repeat("x", 193) + ".service", "a.service", ".service", "a..service", "_.service", "-a.service", ".a.service",
 	"..service", "a.b-c_d.service", "a.service.service", "service", "a.socket", "a@.service", "a:b.service", "a b.service", "é.service", "a.service\n", "A1.service", "a/b.service", "",

@@ -94,7 +94,7 @@ func ReportedFacts(version, name string, facts provider.Facts) *v1alpha1.Reporte
 	return reported
 }
 
-// Facts turns what is kept in a report into the entries that it means.
+// Facts returns the entries that the facts in a report mean.
 func Facts(namespace string, reported *v1alpha1.ReportedFacts) resolve.Facts {
 	if reported == nil {
 		return resolve.Facts{}
@@ -182,7 +182,7 @@ func HasAll(facts, others *v1alpha1.ReportedFacts) bool {
 	return len(facts.Missing) == 0 && !slices.ContainsFunc(all(others), func(value string) bool { return !slices.Contains(has, value) })
 }
 
-// WasRead reports whether facts, which may be nil, are those of this object as it was read. Those of its row alone have a
+// WasRead reports whether the facts, which may be nil, were read from this object. Facts from its row alone have a
 // problem beside them.
 func WasRead(facts *v1alpha1.ReportedFacts, from FactsObject) bool {
 	return facts != nil && facts.Kind == from.Row.Kind && facts.Name == from.Name &&

@@ -25,7 +25,7 @@ var (
 	binaryPath = regexp.MustCompile(`^(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+$`)
 )
 
-// machineRelay reads what is needed of the relay on machines that have one.
+// machineRelay reads the settings of the relay on machines that have one.
 func machineRelay(spec v1alpha1.MachineRelay, object, prefix string) (resolve.MachineRelay, error) {
 	relay := resolve.MachineRelay{Image: spec.Image, Binary: cmp.Or(spec.Binary, resolve.DefaultBinary)}
 	switch {

@@ -39,7 +39,7 @@ type NamedObject struct {
 // Named lists the objects that a CorporateProxy reads.
 func Named(proxy *v1alpha1.CorporateProxy) []NamedObject {
 	var all []NamedObject
-	// Where there is a successor, nobody reads the keys of what was before: that is in the Secret that it succeeds.
+	// Where there is a successor, the keys of previous credentials are not read: the Secret before it has them.
 	add := func(ref *v1alpha1.SecretReference, previous []string, keys ...string) {
 		switch {
 		case ref == nil:

@@ -20,7 +20,7 @@ type End struct {
 	Reason string
 }
 
-// WholeOverride is what ends if not an entry does.
+// WholeOverride stands in End.What for a whole ProxyOverride, in place of an entry.
 const WholeOverride = "ProxyOverride"
 
 // EndsOf returns the ends of the entries of a CorporateProxy, the soonest first.

@@ -12,11 +12,9 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy"
 )
 
-// Values reads the config repository's patch: YAML with the key proxy, which
-// holds http, https and noProxy, the latter a string or a list, and may hold previous: {http, https}, with the credentials of
-// before. Other keys at
-// the top are somebody else's values; an unknown key below proxy is an error.
-// The name of the file is what messages call it.
+// Values reads the config repository's patch: YAML with the key proxy, which holds http, https and noProxy. noProxy is
+// a string or a list. proxy may also hold previous, with the keys http and https: the earlier credentials. Other keys
+// at the top belong to others; an unknown key below proxy is an error. Messages call the patch by the name of the file.
 func Values(file string, data []byte) (resolve.Installation, error) {
 	installation := resolve.Installation{Name: file, Object: file, Delegation: resolve.Delegation{NoProxy: resolve.GrantNarrow}}
 	if yamldoc.Several(data) {
@@ -63,7 +61,7 @@ func Values(file string, data []byte) (resolve.Installation, error) {
 	return installation, err
 }
 
-// keyPrevious is what values have in place of httpPrevious and httpsPrevious.
+// keyPrevious is the key in values that stands for httpPrevious and httpsPrevious.
 const keyPrevious = "previous"
 
 func previousValues(raw json.RawMessage) (map[string]string, error) {

@@ -19,7 +19,7 @@ func Alone(i resolve.Installation) Input {
 	}
 }
 
-// neededByAll is what pods of every cluster ask for without the proxy.
+// neededByAll are hosts that pods of every cluster ask for without the proxy.
 var neededByAll = []struct{ host, why, mend string }{
 	{"name.namespace.svc", "the names of services", "add .svc"},
 	{"name.namespace.svc.cluster.local", "the full names of services", "add .cluster.local, or the service domain that the cluster has"},

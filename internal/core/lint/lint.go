@@ -60,7 +60,7 @@ func Run(in Input) []Finding {
 // unproxied reports whether nobody whom the list is for goes through a proxy.
 func (in Input) unproxied() bool { return in.Off && (!in.All || in.Audience == noproxy.AudienceGo) }
 
-// Structure returns what is found in the list itself, the worst first.
+// Structure returns the findings about the list itself, the worst first.
 func Structure(in Input) []Finding {
 	if in.Hidden {
 		return Sorted(slices.Clone(in.Refusals))
@@ -72,7 +72,7 @@ func Structure(in Input) []Finding {
 	return Sorted(slices.Concat(in.Refusals, empty(in), lacks, broad(in), shadowed(in), portLike(in), omitted(in), TooLong(in.Any), Ending(in)))
 }
 
-// Proxy returns what is found in the URLs and certificates, the worst first.
+// Proxy returns the findings about the URLs and certificates, the worst first.
 func Proxy(in Input) []Finding {
 	return Sorted(append(proxy(in), certificates(in)...))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )
 
-// ProviderAddress is the host or URL of what makes a cluster's machines, and where it was read.
+// ProviderAddress is the host or URL of the API that makes a cluster's machines, and where it was read.
 type ProviderAddress struct {
 	Name, Address string
 	Object, Field string
@@ -93,9 +93,10 @@ func awaited(c resolve.Cluster) bool {
 	return infrastructure.AwaitsNetwork() || controlPlane.AwaitsNetwork()
 }
 
-// listsNodes reports whether a network of the list may be that of the nodes. One that somebody wrote for these clusters,
-// or that their provider told, is taken for it; one that is the installation's, if the endpoint is in it, which on premises
-// is an address of the nodes' network. A name says nothing of it.
+// listsNodes reports whether a network of the list may be the network of the nodes. A network counts that somebody
+// wrote for these clusters, or that their provider reports. A network of the installation counts if it contains the
+// endpoint: on premises, the endpoint is an address of the nodes' network. If the endpoint is no address, every network
+// counts.
 func listsNodes(in Input) bool {
 	endpoint, err := netip.ParseAddr(strings.Trim(in.Cluster.EndpointHost, "[]"))
 	named := err != nil
@@ -104,7 +105,7 @@ func listsNodes(in Input) bool {
 	})
 }
 
-// others reports whether this is so of a network of the list that is not that of pods or services.
+// others reports whether is holds for a network of the list that is neither of pods nor of services.
 func others(in Input, is func(noproxy.Item) bool) bool {
 	return slices.ContainsFunc(in.Entries, func(item noproxy.Item) bool {
 		network := item.Entry.Prefix
@@ -122,7 +123,7 @@ func forTheseClusters(s noproxy.Source) bool {
 		s.Layer == noproxy.LayerInstallation && strings.HasPrefix(s.Field, "spec.noProxy[")
 }
 
-// ofPodsOrServices reports whether a network is that of the cluster's pods or services, or a part of it.
+// ofPodsOrServices reports whether a network is one of the cluster's networks for pods or services, or a part of one.
 func ofPodsOrServices(c resolve.Cluster, network netip.Prefix) bool {
 	return slices.ContainsFunc(slices.Concat(c.ServiceCIDRs, c.PodCIDRs), func(cidr string) bool {
 		own, err := netip.ParsePrefix(cidr)

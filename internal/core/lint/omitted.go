@@ -11,8 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )
 
-// omitted is about what is meant, and is not written for every client. In a cluster with IPv6, a network of it that is not written
-// is a choice, and nothing to mend.
+// omitted returns findings about entries that are not written for every client. In a cluster with IPv6, leaving a
+// network out can be a choice: the finding is then an Info.
 func omitted(in Input) []Finding {
 	var findings []Finding
 	chosen := Finding{

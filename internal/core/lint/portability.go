@@ -95,7 +95,7 @@ func sample(list noproxy.List, left map[string]bool) noproxy.List {
 	return some
 }
 
-// deviation is who decides otherwise than meant, on account of what.
+// deviation has the clients that decide otherwise than meant, and the entries that cause it.
 type deviation struct {
 	entries []Entry // all of them
 	today   []Entry // those on account of which a client does as of its newest behaviour
@@ -189,7 +189,7 @@ func (a affected) names() []string {
 	return names
 }
 
-// text is what a finding says, whatever the entry.
+// text is the wording of a finding, the same for every entry.
 type text struct {
 	code      Code
 	severity  Severity

@@ -11,10 +11,10 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy"
 )
 
-// Reader is who reads variables, and the input for them.
+// Reader is a program that reads the variables, with the input to lint for it.
 type Reader struct {
 	Input
-	Name string // of a service, or of what it starts
+	Name string // of a service, or of a program that it starts
 	Node bool   // it may need what the cluster needs
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Result is what was found in one list.
+// Result has the findings about one list.
 type Result struct {
 	Cluster  string    `json:"cluster,omitempty"`
 	Unit     string    `json:"unit,omitempty"`   // of systemd

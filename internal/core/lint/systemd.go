@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy/explain"
 )
 
-// Service returns the input for what systemd gives to a service, with what is said of where it comes from, and for what the service
-// gives to its containerd.
+// Service returns the inputs for the variables that systemd gives to a service, and for those that the service gives to
+// its containerd. The findings about the source of the variables are among them.
 func Service(s units.Service) []Reader {
 	if s.Masked != "" {
 		why := explain.Shown(s.Masked) + " is empty or links to /dev/null: the service is masked, and does not start"
@@ -49,7 +49,7 @@ func Service(s units.Service) []Reader {
 	return readers
 }
 
-// startsContainerd are the services that give their containerd what is for it.
+// startsContainerd matches services that pass some variables on to their containerd.
 var startsContainerd = regexp.MustCompile("^(k0s|k3s|rke2)")
 
 // withoutSpecifiers returns what can be looked at of a value: a list without the entries that only the machine knows, and a URL with
@@ -228,7 +228,7 @@ func ofProblem(p units.Problem) Finding {
 	return f
 }
 
-// ofGo leaves what is said of Go, or of no client.
+// ofGo keeps the findings about Go's clients, and those about no client.
 func ofGo(findings []Finding) []Finding {
 	var left []Finding
 	for _, f := range findings {

@@ -47,8 +47,8 @@ func Parse(text []byte) (probe.Result, error) {
 	return result, nil
 }
 
-// Observed returns what to say of a result that was read now. Last is what was said before, nil if nothing was; period is the time
-// between two looks at the cluster.
+// Observed returns the status for a result that was read now. last is the status before, nil if there was none; period
+// is the time between two looks at the cluster.
 func Observed(result probe.Result, last *v1alpha1.Observed, period time.Duration, now time.Time) *v1alpha1.Observed {
 	if result.Time.Sub(now) > maxAhead {
 		return Unreached("the clock of the probe is ahead: nobody knows how old its result is", last, period)
@@ -73,8 +73,8 @@ func Observed(result probe.Result, last *v1alpha1.Observed, period time.Duration
 	return o
 }
 
-// Unreached returns what to say of a cluster whose result could not be read, and why. The time stays that of the last observation:
-// not to see is not to see that nothing is there.
+// Unreached returns the status of a cluster whose result could not be read, and why. The time remains that of the last
+// observation: a failure to read is not a new observation.
 func Unreached(why string, last *v1alpha1.Observed, period time.Duration) *v1alpha1.Observed {
 	o := last.DeepCopy()
 	if o == nil {
@@ -161,7 +161,7 @@ func egress(result probe.Result, o *v1alpha1.Observed) {
 	}
 }
 
-// mayNeedTheProxy: what is reached directly proves nothing about the proxy.
+// mayNeedTheProxy leaves out targets that are reached directly: they prove nothing about the proxy.
 func mayNeedTheProxy(t probe.TargetResult) bool {
 	return t.Expect == probe.Reachable && t.Route != probe.Direct
 }

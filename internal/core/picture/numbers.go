@@ -63,7 +63,7 @@ const (
 	OldCopies        = "Namespaces" // with a copy of older credentials
 )
 
-// behind has no line of what is not behind.
+// behind counts machines and pools with older settings, and users of older credentials. A count of zero has no line.
 func behind(in Input, clusters []Cluster) []Behind {
 	machines := Behind{What: OutdatedMachines, More: "fairlead nodes --all-namespaces --outdated"}
 	pools := Behind{What: OutdatedPools, More: machines.More}

@@ -28,7 +28,7 @@ const (
 // States has all of them, the worst first.
 var States = []State{Error, Warning, Unknown, Waiting, Fine}
 
-// Input is what was read.
+// Input holds the objects that were read.
 type Input struct {
 	Now               time.Time
 	OperatorNamespace string
@@ -103,7 +103,7 @@ func (p Picture) Stopped() bool {
 	return slices.ContainsFunc(p.Problems, func(problem Problem) bool { return problem.Code == diagnosis.OperatorStopped })
 }
 
-// clusters returns the clusters with a report, and those of Cluster API without one, by name.
+// clusters returns the clusters with a report, and the Clusters of Cluster API without one, by name.
 func clusters(in Input) []Cluster {
 	type key struct{ namespace, name string }
 	there := make(map[key]*metav1.ObjectMeta, len(in.Clusters))

@@ -40,7 +40,8 @@ type objectSentence struct {
 	of, name, more string
 }
 
-// problems groups what is said, the worst first; of these what most have.
+// problems groups the sentences by their code and kind of object. The worst come first, then the
+// lower rank, then the higher count.
 func problems(in Input, clusters []Cluster) []Problem {
 	all := map[[2]string][]objectSentence{}
 	add := func(f objectSentence) { all[[2]string{f.of, f.Code}] = append(all[[2]string{f.of, f.Code}], f) }
@@ -70,7 +71,7 @@ func problems(in Input, clusters []Cluster) []Problem {
 	return grouped
 }
 
-// rank is what comes first of what is equally bad: what has most to do with the rest.
+// rank sorts problems of equal severity by their kind of object: the operator comes first.
 var rank = map[string]int{OfOperator: 0, OfProxy: 1, OfCluster: 2}
 
 // operator says whether it runs. Of a Lease that nobody could read, Unread has the reason.
@@ -97,7 +98,7 @@ func problem(group []objectSentence) Problem {
 	return p
 }
 
-// longest sorts what is known to last longest first, and what is not known last.
+// longest sorts times: the earliest first, and unknown ones last.
 func longest(a, b *metav1.Time) int {
 	switch {
 	case a.IsZero() && b.IsZero():
