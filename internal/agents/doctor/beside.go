@@ -43,8 +43,8 @@ func policiesOf(documents []document.Document) []policy {
 	return all
 }
 
-// beside returns what is beside the pods of a namespace, which is put together once: files may have thousands of objects, and of
-// namespaces with pods.
+// beside returns the objects beside the pods of a namespace. They are collected once per namespace: files may have
+// thousands of objects, and of namespaces with pods.
 func (e *Examination) beside(namespace string) (near, error) {
 	if e.near == nil {
 		e.named, e.policies, e.near = document.NamedOf(e.documents), policiesOf(e.documents), map[string]near{}

@@ -72,7 +72,8 @@ func wanted(asked, kind, plural string) bool {
 	return asked == "" || strings.EqualFold(asked, kind) || strings.EqualFold(asked, plural)
 }
 
-// subject adds a pod, or a workload's template; name is that of a workload's pod.
+// subject adds a pod, or the template of a workload. For a pod of a workload, workload is the title of the latter; else
+// empty.
 func (e *Examination) subject(d document.Document, workload string) {
 	at, _ := podTemplate(d)
 	s := subject{object: d.Title(), template: templateOf(d, at), file: d.File}
@@ -157,7 +158,7 @@ func (r reader) readBeside(ctx context.Context) error {
 	return nil
 }
 
-// unread makes a note of what may not be read; another error is one.
+// unread notes a resource that may not be listed. Any other error is returned.
 func (e *Examination) unread(resource string, err error, consequence string) error {
 	if !apierrors.IsForbidden(err) {
 		return fmt.Errorf("listing %s: %w", resource, err)

@@ -153,7 +153,7 @@ func isOCM(d document.Document, kind string) bool {
 	return d.Object.GetKind() == kind && strings.HasSuffix(d.Object.GroupVersionKind().Group, ".open-cluster-management.io")
 }
 
-// Judge returns what is found; probes are what the proxy answered, by hub.
+// Judge returns the report. probes has the proxy's answers, by hub.
 func (e *Examination) Judge(probes map[string]tunnel.Probe) (Report, error) {
 	report := Report{Pods: []Pod{}, Configurations: []tunnel.Configuration{}}
 	for _, s := range e.subjects {
@@ -180,7 +180,8 @@ func (e *Examination) Judge(probes map[string]tunnel.Probe) (Report, error) {
 	return report, err
 }
 
-// forgiveOthers: what is no agent is a mistake where nothing else is one. Beside an agent, a chart has other workloads.
+// forgiveOthers makes NoAgent an Info where at least one pod has an agent: beside an agent, a chart has other
+// workloads.
 func (r *Report) forgiveOthers() {
 	if !slices.ContainsFunc(r.Pods, func(p Pod) bool { return p.HasAgent() }) {
 		return

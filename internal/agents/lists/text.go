@@ -16,16 +16,16 @@ import (
 var assignment = regexp.MustCompile(`(?i)"(https?_proxy|no_proxy)=([^"]*)"|'(https?_proxy|no_proxy)=([^']*)'|` +
 	`(?:^|[\s;&])(https?_proxy|no_proxy)=(?:"([^"]*)"|'([^']*)'|((?:,[ \t]+|[^\s"';&)])*))`)
 
-// forOne is what follows an assignment for one command of a shell, to one URL.
+// forOne matches the rest of a line where the assignment is for one shell command, to one URL.
 var forOne = regexp.MustCompile(`^["']?\s+(?:\S+=\S*\s+)*(?:\S*/)?(?:curl|wget)\b`)
 
-// start is what stands before an assignment that a line is for. An empty one elsewhere is spoken of.
+// start matches the text before an assignment that a line is for. An empty assignment elsewhere is only mentioned.
 var start = regexp.MustCompile(`^(?:export|declare -x|ENV|Environment=)?["'\s]*$`)
 
 // most bytes beside an assignment are looked at.
 const most = 200
 
-// structure is what a line of JSON or YAML begins with.
+// structure matches the beginning of a line of JSON or YAML.
 var structure = regexp.MustCompile(`^\s*(?:[{\[]|[\w-]+: )`)
 
 // text may be YAML, or have assignments in it.
@@ -49,7 +49,7 @@ func (w *walker) text(at, text string) {
 	w.assignments(at, text)
 }
 
-// structured is what a text is, unless that is only a text.
+// structured walks through the content of a text, unless it is only text.
 func (w *walker) structured(at string, content any) {
 	if _, isText := content.(string); !isText {
 		w.value(at, content)

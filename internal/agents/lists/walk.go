@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy/explain"
 )
 
-// In finds the settings in an object of a file, or in what is none. The title is the object's.
+// In returns the places of settings in an object of a file. The title is the object's; it may be no Kubernetes object.
 func In(file, title string, object map[string]any) []Place {
 	if isLeftOut(object) {
 		return nil
@@ -126,7 +126,7 @@ func (w *walker) list(at string, all []any) {
 	w.arguments(at, all)
 }
 
-// environment takes the variables of a container, or of what looks like one.
+// environment takes the variables of a container, or of a mapping that looks like one.
 func (w *walker) environment(at string, container map[string]any) {
 	g := w.group(under(at, "env"))
 	if strings.Contains(strings.ToLower(at), "containers[") {
@@ -250,7 +250,8 @@ func hasList(byName map[string]string) bool {
 	return upper || lower
 }
 
-// reference is to what is not in the text: a variable, or a template's. None of these is in an entry.
+// reference matches a reference to a value outside the text: a variable, or a template's. No entry contains any of
+// these.
 var reference = regexp.MustCompile("[$%`<]|\\{\\{|\\(\\(|\\[\\[|\\.\\.\\.|^vault:|^ENC\\[|^(?i:true|false|on|off|yes|no|none|enabled|disabled|all)$")
 
 // set notes a setting. A list in place of another is one by itself.
@@ -264,10 +265,11 @@ func (w *walker) set(g *Place, name, field, text string) {
 	g.set(name, field, text)
 }
 
-// word is what an entry may look like, also a wrong one.
+// word matches a text that may be an entry, valid or not.
 var word = regexp.MustCompile(`^(?:[\pL\pN._*][\pL\pN._*/-]*(?::\d+)?|[0-9a-fA-F:.\[\]/]+|https?://[\pL\pN.-]+(?::\d+)?/?)?$`)
 
-// shown returns a list up to what is in none, such as another assignment or a flag. That, and what follows, may be a password.
+// shown returns a list up to the first text that cannot be an entry, such as another assignment or a flag. The rest may
+// be a password.
 func shown(list string) string {
 	entries := strings.Split(list, ",")
 	for i, entry := range entries {

@@ -26,7 +26,7 @@ var scalars = []any{
 
 func (w *writer) scalar() any { return scalars[w.Intn(len(scalars))] }
 
-// value makes one; lists have named elements, as those of Kubernetes often do.
+// value makes a random value. Lists have named elements, as lists of Kubernetes often do.
 func (w *writer) value(depth int) any {
 	switch kind := w.Intn(10); {
 	case depth == 0 || kind < 4:

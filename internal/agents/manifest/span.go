@@ -84,7 +84,7 @@ var (
 	singleQuoted = regexp.MustCompile(`^'(?:[^']|'')*'`)
 )
 
-// match returns the length of what matches at a position.
+// match returns the length of the match at a position; the pattern must match.
 func (e *editor) match(at int, pattern *regexp.Regexp) int {
 	found := pattern.FindIndex(e.text[at:])
 	require(found != nil)

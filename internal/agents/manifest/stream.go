@@ -1,5 +1,5 @@
-// Package manifest changes Kubernetes objects where they stand in a text: what is not concerned keeps its bytes,
-// comments, quotes, order, indentation and line ends included.
+// Package manifest changes Kubernetes objects in place in a text: the rest of the text keeps its bytes, comments,
+// quotes, order, indentation and line ends included.
 package manifest
 
 import (

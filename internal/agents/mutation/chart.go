@@ -228,7 +228,7 @@ func (r *Rendering) Unrelayed() []Tunnel {
 	return slices.DeleteFunc(slices.Clone(r.Tunnels), func(t Tunnel) bool { return !t.TakesRelay() })
 }
 
-// CheckCarried refuses to carry what is not there.
+// CheckCarried returns an error where the policies would carry a proxy, and none is set.
 func (r *Rendering) CheckCarried() error {
 	if r.Carry != CarrySecretRef && !r.HasProxy {
 		return fmt.Errorf("carry is %s, and no proxy is set: give --values or --proxy, and --cluster", r.Carry)

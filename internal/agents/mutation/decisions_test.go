@@ -77,7 +77,7 @@ func TestAnAgentOnTheNetworkOfItsNodeIsLedByTheRelayOfMachinesAlone(t *testing.T
 // chosenOf are by values and names, since rendering takes longer than a row.
 var chosenOf = map[string][]*mutation.Policy{}
 
-// policiesOf are the policies for the families of the variant, or those of the names.
+// policiesOf returns the policies with these names, or those for the families of the variant.
 func policiesOf(t *testing.T, v mutationtest.Variant, names ...string) []*mutation.Policy {
 	t.Helper()
 	if names == nil {
@@ -143,7 +143,7 @@ func rowDifference(t *testing.T, policies []*mutation.Policy, v mutationtest.Var
 	return ""
 }
 
-// run is what the policies make of a pod.
+// run returns the pod as the policies change it.
 func run(t *testing.T, policies []*mutation.Policy, namespace string, pod *corev1.Pod) *corev1.Pod {
 	t.Helper()
 	before := given(t, pod, namespace)
@@ -168,7 +168,8 @@ func given(t *testing.T, pod *corev1.Pod, namespace string) *unstructured.Unstru
 	return seen
 }
 
-// compared is what counts of a pod. In which order volumes are, and with two policies also variables, does not.
+// compared returns the spec in a form to compare: the order of volumes does not count, nor, with two policies, that of
+// variables.
 func compared(pod *corev1.Pod, isBeside bool) *corev1.PodSpec {
 	spec := pod.Spec.DeepCopy()
 	slices.SortFunc(spec.Volumes, func(a, b corev1.Volume) int { return cmp.Compare(a.Name, b.Name) })

@@ -16,7 +16,7 @@ import (
 // tableRow is a row of a table that says what becomes of its pod.
 type tableRow struct{ mutationtest.Row }
 
-// expected is what the table says becomes of the row's pod.
+// expected returns the row's pod as the table says that it becomes.
 func expected(row mutationtest.Row, entries []corev1.EnvVar) *corev1.Pod {
 	r, pod := tableRow{row}, row.Pod()
 	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
@@ -216,7 +216,8 @@ func asks(path string) corev1.ProbeHandler {
 	return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromInt32(8099)}}
 }
 
-// injectedToo is what inject-proxy-env adds to the agent of a row as its README says.
+// injectedToo adds the variables that inject-proxy-env adds to the agent of a row, as
+// its README says.
 func injectedToo(one *corev1.Container, entries []corev1.EnvVar) {
 	owns := func(group string) bool {
 		return slices.ContainsFunc(one.Env, func(e corev1.EnvVar) bool { return strings.ToUpper(e.Name) == group }) ||

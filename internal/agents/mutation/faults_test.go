@@ -263,7 +263,7 @@ func replace(place any, before, after string) int {
 	return count
 }
 
-// operations are what a policy does to a pod that has the fault's row.
+// operations returns the changes that a policy makes to a pod that has the fault's row.
 func (f fault) operations(t *testing.T, policy *mutation.Policy) ([]mutation.Operation, error) {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a-" + f.namespace}}

@@ -14,7 +14,8 @@ import (
 	"golang.org/x/text/message"
 )
 
-// checkSchema says all that the chart's schema has against values. Helm's own words quote what is not of a form.
+// checkSchema returns every violation of the chart's schema. Helm's own messages quote a value that does not
+// match.
 func checkSchema(values map[string]any, text []byte) error {
 	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -67,7 +68,7 @@ func breaches(e *jsonschema.ValidationError) []string {
 	return []string{at + " " + breach(e.ErrorKind)}
 }
 
-// breach says what is wrong with a field itself.
+// breach describes a violation by a field itself.
 func breach(of jsonschema.ErrorKind) string {
 	switch k := of.(type) {
 	case *kind.Type:

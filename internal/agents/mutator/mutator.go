@@ -33,11 +33,11 @@ type Mutator struct {
 	failed            bool
 }
 
-// Options are what policies do not say.
+// Options are the settings that policies do not have.
 type Options struct {
-	Namespace string    // of what names none
+	Namespace string    // of objects that name none
 	Exclude   bool      // label agents, so that no policy is asked about them
-	Report    io.Writer // gets what was done, and why
+	Report    io.Writer // gets the changes, and the reason for each
 }
 
 type stream struct {
@@ -125,7 +125,7 @@ func (m *Mutator) document(ctx context.Context, file string, document []byte, ab
 	return manifest.Edit(document, value)
 }
 
-// workload returns what is to be done to the pod or the template of a workload.
+// workload returns the changes to the pod or the template of a workload.
 func (m *Mutator) workload(ctx context.Context, name string, workload manifest.Workload) ([]mutation.Operation, error) {
 	template := workload.Template()
 	labels := labelsOf(template)

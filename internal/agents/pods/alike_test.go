@@ -59,8 +59,8 @@ func allPatterns(t *testing.T, list string, selector *metav1.LabelSelector) stri
 
 var comment = regexp.MustCompile(`(?m)^\s*//.*$`)
 
-// The chart gives all of them the same settings. Without the chart, the files are what there is. What they say with those is made
-// of one text.
+// The chart gives all of them the same settings. Without the chart, the files have their own settings: those must be
+// equal.
 func TestThePoliciesThatLeaveOutTheSamePodsHaveTheSameSettings(t *testing.T) {
 	inject, namespaces, objects := spec(t, "inject-proxy-env/inject-proxy-env.yaml")
 	trusted, sameNamespaces, sameObjects := spec(t, "inject-trusted-ca/inject-trusted-ca.yaml")

@@ -28,7 +28,7 @@ func (n notInFiles) Error() string {
 	return text
 }
 
-// Objects lists those of a namespace, and those that name none.
+// Objects returns the objects of a namespace, and those that name none.
 func (l Files) Objects(_ context.Context, resource schema.GroupVersionResource, namespace string) ([]unstructured.Unstructured, error) {
 	var found []unstructured.Unstructured
 	seen := false
@@ -50,7 +50,7 @@ func (l Files) Objects(_ context.Context, resource schema.GroupVersionResource, 
 	return nil, notInFiles{resource.Resource}
 }
 
-// Metadata lists the same without what is in them.
+// Metadata returns the metadata of the same objects.
 func (l Files) Metadata(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) ([]metav1.PartialObjectMetadata, error) {
 	objects, err := l.Objects(ctx, resource, namespace)
 	if err != nil {

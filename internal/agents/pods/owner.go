@@ -38,7 +38,8 @@ type Row struct {
 	Pods []string
 }
 
-// Rows judges all pods, and joins those of an owner with the same finding. Containers are of any of them.
+// Rows judges all pods, and joins those of one owner with the same finding. A row has the containers of
+// any of them.
 func (c Cluster) Rows() []Row {
 	type key struct {
 		owner   Owner

@@ -12,7 +12,7 @@ import (
 // PolicyName is the name of the policy that injects, of either kind.
 const PolicyName = "inject-proxy-env"
 
-// Cluster is what a verdict about its pods needs.
+// Cluster has the facts that the verdict about a cluster's pods needs.
 type Cluster struct {
 	Pods []corev1.Pod
 	// Policy that injects; nil if there is none.
@@ -34,7 +34,7 @@ type Cluster struct {
 // Never is later than any start of a container.
 var Never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Class says what is to be known of containers.
+// Class is the verdict about containers.
 type Class string
 
 // The classes.

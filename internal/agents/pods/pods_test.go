@@ -15,8 +15,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
 
-// What the real policy does with pods, and what the command then says, is in e2e/pods. Here is what cannot be had
-// there at will: times, and policies that are not ready or not to be understood.
+// The tests with the real policy, and with the command's output, are in e2e/pods. The cases here are hard to
+// produce there: times, and policies that are not ready or cannot be understood.
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 

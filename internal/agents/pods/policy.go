@@ -50,7 +50,7 @@ type place struct {
 
 func placeOf(pod *corev1.Pod) place { return place{pod.Namespace, pod.Spec.HostNetwork} }
 
-// Literal says whether the policy carries a value itself, be it that of a relay.
+// Literal reports whether the policy carries a value itself: the proxy's URL, or a relay's.
 func (p *Policy) Literal() bool {
 	return p.any(func(e corev1.EnvVar) bool { return e.ValueFrom == nil })
 }

@@ -47,7 +47,7 @@ func Read(ctx context.Context, from Lister, namespace string) (*Reading, error) 
 	return r, nil
 }
 
-// unread makes a note of what may not be read; another error is one.
+// unread notes a resource that may not be listed, or is not in the files. Any other error is returned.
 func (r *Reading) unread(resource schema.GroupVersionResource, err error, consequence string) error {
 	why := "may not list " + resource.GroupResource().String()
 	if absent := (notInFiles{}); errors.As(err, &absent) {

@@ -80,7 +80,7 @@ func (e *environment) refer(name, kind string, ref KeyRef, all map[string]map[st
 
 var reference = regexp.MustCompile(`\$\$|\$\([^)]*\)`)
 
-// expand replaces $(NAME) by a variable, and $$ by $; what is none, or not known, stays as it is.
+// expand replaces $(NAME) by the variable's value, and $$ by $. An unknown reference stays as it is.
 func (e environment) expand(text string) variable {
 	var all variable
 	all.value = reference.ReplaceAllStringFunc(text, func(match string) string {

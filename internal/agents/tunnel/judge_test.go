@@ -15,7 +15,7 @@ import (
 
 const password = "mySuperSecretPassword"
 
-// families are rows as those of charts/fairlead-policies.
+// families are rows like those of charts/fairlead-policies.
 var families = []tunnel.Family{
 	{Name: "cluster-proxy", Labels: map[string][]string{"proxy.open-cluster-management.io/component-name": {"proxy-agent"}}, Containers: []string{"proxy-agent", "addon-agent", "service-proxy"}, Reads: []string{"HTTPS_PROXY", "https_proxy"}},
 	{Name: "frpc", Labels: map[string][]string{"app": {"frpc", "spectro-proxy"}}, Containers: []string{"frpc", "tunnel"}, Reads: []string{"http_proxy"}},
@@ -70,7 +70,8 @@ func readInput(t *testing.T, manifest string) tunnel.Input {
 	return in
 }
 
-// judge returns what is said of the container that is an agent, or of the first, and all codes. A password is in none of it.
+// judge returns the verdict on the container that is an agent, or on the first, and all codes. It fails if a password
+// is shown.
 func judge(t *testing.T, in tunnel.Input) (tunnel.Verdict, []string) {
 	t.Helper()
 	report := tunnel.Judge(in)

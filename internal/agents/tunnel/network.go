@@ -52,7 +52,8 @@ func (p Policy) aboutEgress() bool {
 	return slices.Contains(p.Spec.PolicyTypes, "Egress") || len(p.Spec.PolicyTypes) == 0 && len(p.Spec.Egress) > 0
 }
 
-// allowsPort: a name is that of a container port, which the proxy has none of.
+// allowsPort reports whether the policy allows a TCP port. A named port is one of a container, and the proxy has
+// none.
 func (e Egress) allowsPort(port int) bool {
 	return len(e.Ports) == 0 || slices.ContainsFunc(e.Ports, func(p Port) bool {
 		if p.Protocol != "" && p.Protocol != "TCP" {

@@ -16,12 +16,12 @@ const (
 // RelayStarts is how long a new node may be without a relay before that counts.
 const RelayStarts = 5 * time.Minute
 
-// turnsKept is how many turns of all nodes what was seen of one counts.
+// turnsKept is how many turns of all nodes an observation of one node counts for.
 const turnsKept = 3
 
 // History keeps what earlier rounds saw.
 type History struct {
-	// Turn is how long it takes until each node had its turn. Zero: what was seen of a node counts for ever.
+	// Turn is how long it takes until each node had its turn. Zero: an observation of a node counts for ever.
 	Turn time.Duration
 
 	since, last time.Time

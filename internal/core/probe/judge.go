@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Tried is a target and what was seen of it in one round.
+// Tried is a target with the observations of one round.
 type Tried struct {
 	Target Target
 	Chosen Route  // the way that the settings choose
@@ -16,8 +16,8 @@ type Tried struct {
 	Seen   []Seen // for each way that was tried
 }
 
-// Ways are those to try: the one that the settings choose, or, of what must not be reached, each that counts. Where the
-// settings choose another way than is expected, nothing is tried.
+// Ways returns the ways to try: the one that the settings choose. For a target that must not be reached, it returns
+// each way that counts. Where the settings choose another way than is expected, nothing is tried.
 func Ways(t Target, chosen Route, proxy bool) []Route {
 	switch {
 	case t.Expect == Reachable && (t.Route == "" || t.Route == chosen):
@@ -32,8 +32,8 @@ func Ways(t Target, chosen Route, proxy bool) []Route {
 	return []Route{Direct}
 }
 
-// Judge says of each target of a round whether what is expected of it holds. Nothing is known of what must not be reached
-// until something else was reached on the same way in the same round. The results have no times.
+// Judge decides for each target of a round whether the expectation holds. A target that must not be reached is Held
+// only if another target was reached on the same way in the same round. The results have no times.
 func Judge(round []Tried) []TargetResult {
 	r := rounds{tried: round, control: map[Route]bool{}}
 	results := make([]TargetResult, len(round))

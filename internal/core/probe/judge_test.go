@@ -70,7 +70,8 @@ func TestTheRestOfARoundTellsWhatOneAttemptCannot(t *testing.T) {
 	}
 }
 
-// What a relay says is what the company's proxy said to it: e2e/probe has a real one.
+// A relay hands on the reason that the company's proxy gave: e2e/probe has a real
+// one.
 func TestARelayHandsOnTheReason(t *testing.T) {
 	for cause, want := range map[string]Reason{
 		"407": CredentialsRefused, "backoff": CredentialsRefused, "403": ProxyForbids, "503": ProxyCannotReach, "timeout": ProxyTimeout,

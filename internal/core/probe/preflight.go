@@ -13,7 +13,7 @@ import (
 // namespace. Both have a key for each CorporateProxy.
 const PreflightName = "fairlead-preflight"
 
-// Task is what the preflight is to try for a CorporateProxy. It holds passwords.
+// Task is the input of the preflight for a CorporateProxy. It holds passwords.
 type Task struct {
 	Candidate Way      `json:"candidate"`
 	Control   *Way     `json:"control,omitempty"` // of the revision that clusters have; nil: none has any
@@ -55,7 +55,7 @@ func ParseTask(text []byte) (Task, error) {
 	return t, nil
 }
 
-// Answer is what the preflight found.
+// Answer is the result of the preflight.
 type Answer struct {
 	Revision int64  `json:"revision"`
 	Digest   string `json:"digest"`

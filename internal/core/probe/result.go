@@ -1,5 +1,5 @@
-// Package probe says what the probes of egress mean: which targets there are, whether what was seen of one is what is
-// expected, and the result that a workload cluster publishes. It opens no connection: package internal/workload/probe does.
+// Package probe defines the probes of egress: the targets, the verdict whether a target behaves as expected, and the
+// result that a workload cluster publishes. It opens no connection: package internal/workload/probe does.
 package probe
 
 import "time"
@@ -35,14 +35,14 @@ const (
 	Direct  Route = "Direct"
 )
 
-// Target is a destination, and what is expected of it.
+// Target is a destination, and the expectation about it.
 type Target struct {
 	URL    string      `json:"url"` // https://host, http://host or tcp://host:port, without user information
 	Expect Expectation `json:"expect"`
 	Route  Route       `json:"route,omitempty"`
 }
 
-// State is whether what is expected of a target holds.
+// State says whether the expectation about a target holds.
 type State string
 
 // The states. Unknown says nothing about the target, as when a look-up failed or the positive control did.
@@ -52,7 +52,7 @@ const (
 	Unknown State = "Unknown"
 )
 
-// Result is what was seen in a workload cluster in one period.
+// Result has the observations in a workload cluster in one period.
 type Result struct {
 	Version     int               `json:"version"` // 1
 	Time        time.Time         `json:"time"`
@@ -65,7 +65,7 @@ type Result struct {
 	Unseen      []string          `json:"unseen,omitempty"` // what could not be looked at, in words
 }
 
-// TargetResult is what was seen of a target from the probe's own pod.
+// TargetResult has the observations of a target from the probe's own pod.
 type TargetResult struct {
 	Target
 	State       State      `json:"state"`

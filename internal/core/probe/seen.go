@@ -16,7 +16,7 @@ const (
 	Done        Stage = "Done" // the target answered; of tcp://, it took the connection
 )
 
-// Fault is what ended an attempt.
+// Fault is the kind of failure that ended an attempt.
 type Fault string
 
 // The faults.
@@ -41,7 +41,7 @@ const (
 	ByBundle Trust = "Bundle"
 )
 
-// Seen is what was seen of a target on one way.
+// Seen is the observation of a target on one way.
 type Seen struct {
 	Route  Route
 	Peer   string // address and port of the connection: of the proxy, if it went there

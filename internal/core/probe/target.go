@@ -66,7 +66,7 @@ func ParseTargets(text []byte) ([]Target, error) {
 	return right, errors.Join(wrong...)
 }
 
-// Check says what is wrong with a target, and with which of its fields.
+// Check returns an error that names the field of a target which is wrong, and why.
 func (t Target) Check() error {
 	if _, err := ParseURL(t.URL); err != nil {
 		return fmt.Errorf("url: %w", err)

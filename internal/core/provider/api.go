@@ -2,8 +2,8 @@ package provider
 
 import "slices"
 
-// API is what makes the machines of a kind, where its address stands in the infrastructure object: a vCenter, say. It is
-// in no list by itself. Whether the proxy or the company's own network leads to it is for people to say; see
+// API is the service that makes the machines of a kind, such as a vCenter. Its address stands in the infrastructure
+// object, and no list has it by itself. People must say whether the proxy or the company's own network leads to it; see
 // docs/how-to/node-network.md.
 type API struct {
 	Name string // what people call it

@@ -17,7 +17,7 @@ var (
 	fieldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 )
 
-// problems are what is wrong with a row, each error beginning with the field.
+// problems are the errors of a row, each beginning with the field.
 type problems []error
 
 func (p *problems) unless(holds bool, format string, args ...any) {

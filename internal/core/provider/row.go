@@ -1,6 +1,6 @@
 package provider
 
-// Row is what the table knows of one kind of infrastructure object.
+// Row has the facts about one kind of infrastructure object.
 type Row struct {
 	Source string `json:"-"`     // where the row is from: the table's version, or the name given to Parse
 	Group  string `json:"group"` // of the object that a Cluster's spec.infrastructureRef names

@@ -55,7 +55,7 @@ func Builtin(version string) (Table, error) {
 // named by their Source.
 func (t Table) Version() string { return t.version }
 
-// As returns the table as that of a version.
+// As returns the table under another version.
 func (t Table) As(version string) Table { return Table{version: version, rows: t.rows} }
 
 // With returns a table in which the given rows replace those of the same kind: a user knows better than

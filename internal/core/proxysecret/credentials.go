@@ -14,8 +14,8 @@ import (
 // That of a copy is a History. It is there only where somebody counts.
 const CredentialsAnnotation = "fairlead.io/credentials"
 
-// NoCredentials is the fingerprint of a proxy without credentials, and of no proxy. Unknown is that of credentials which came
-// without one.
+// NoCredentials is the fingerprint where there are no credentials, or no proxy. Unknown is the fingerprint where
+// credentials came without one.
 const (
 	NoCredentials = "none"
 	Unknown       = "unknown"
@@ -56,7 +56,7 @@ func (h History) String() string {
 	return strings.Join(parts, ",")
 }
 
-// Now returns the fingerprint of what the copy has; empty where nothing is noted.
+// Now returns the fingerprint of the copy's current credentials; empty where nothing is noted.
 func (h History) Now() string {
 	if len(h) == 0 {
 		return ""
@@ -78,8 +78,8 @@ func (h History) Next(fingerprint string, changed bool, at time.Time) History {
 	return h
 }
 
-// Lag is how long after a change a container may still get what was before: the kubelet hears of it by a watch, its clock is
-// another, and times are whole seconds.
+// Lag is how long after a change a container may still get the earlier data: the kubelet hears of it by a watch, its
+// clock is another, and times are whole seconds.
 const Lag = 5 * time.Second
 
 // At returns what a container got that started then.

@@ -1,5 +1,5 @@
-// Package proxysecret is the contract of the Secret fairlead-proxy, from which pods take their settings: what it
-// is called, what is in it, and when that last changed; and of the ConfigMap beside it. Both are rendered by
+// Package proxysecret is the contract of the Secret fairlead-proxy, from which pods take their settings: its name, its
+// keys, and the time of its last change. It also covers the ConfigMap beside it. Both are rendered by
 // charts/fairlead-policies and copied by package replicator. It has no clock and no client.
 package proxysecret
 

@@ -42,7 +42,8 @@ func environment(e resolve.Effective, audience noproxy.Audience) []variable {
 	return slices.DeleteFunc(everyVariable(e, audience), func(v variable) bool { return v.value == "" })
 }
 
-// machineEnvironment are those of a program on a machine, which may have a relay.
+// machineEnvironment returns the variables of a program on a machine, which may have a
+// relay.
 func machineEnvironment(e resolve.Effective, audience noproxy.Audience) []variable {
 	return environment(OnMachine(e), audience)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy"
 )
 
-// Egress is what a NetworkPolicy is made from, beside the settings of the cluster.
+// Egress has the inputs of a NetworkPolicy, beside the settings of the cluster.
 type Egress struct {
 	Audience noproxy.Audience // whose list counts
 	Proxy    []netip.Prefix   // addresses of the proxy, where its URL has a name
@@ -25,7 +25,7 @@ type Egress struct {
 	RelayNamespace string
 }
 
-// Allowed is what pods reach directly: what the list covers, as far as it is addresses.
+// Allowed has the destinations that pods reach directly: the list's entries, as far as they are addresses.
 type Allowed struct {
 	Everything bool // the list has *
 	Cluster    bool // pods of the cluster: the list has its networks
@@ -74,7 +74,7 @@ func (a AllowedAddress) covers(other AllowedAddress) bool {
 	return a.Prefix.Bits() <= other.Prefix.Bits() && a.Prefix.Contains(other.Prefix.Addr()) && (a.Port == 0 || a.Port == other.Port)
 }
 
-// Reaches reports whether an address is among what is allowed.
+// Reaches reports whether an address and port are allowed.
 func (a Allowed) Reaches(address netip.Addr, port uint16) bool {
 	return a.Everything || slices.ContainsFunc(a.Addresses, func(one AllowedAddress) bool {
 		return one.covers(AllowedAddress{netip.PrefixFrom(address.Unmap(), address.Unmap().BitLen()), port})

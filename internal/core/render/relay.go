@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/templates/systemd"
 )
 
-// relayFolder is what the relay of a machine reads, again for each request.
+// relayFolder has the settings of a machine's relay, which reads them again for each request.
 const relayFolder = "/etc/fairlead/relay/"
 
 // relayURL is where a machine's relay listens: templates/systemd/fairlead-relay.socket.tmpl.

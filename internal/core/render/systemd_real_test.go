@@ -11,8 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/templates/systemd"
 )
 
-// nastyPieces are what has gone wrong somewhere, in one of systemd's stages, a
-// shell, a template or YAML.
+// nastyPieces are texts that went wrong somewhere: in one of systemd's stages,
+// a shell, a template or YAML.
 var nastyPieces = []string{
 	"", " ", "  a  ", "\t", "\n", "\r\n", "%", "%%", "%40", "%n", "%h", "%u", "%i", "%-", "100%", "%%%", "\\", "\\\\", `\"`, `\n`, `\x41`,
 	`\x`, `\u00e9`, `\101`, `\z`, `\$`, `DOM\user`, `"`, `""`, "'", "it's", `a"b`, "#", ";", " # comment", " ; x", "=", "A=1 B=2", "$HOME",

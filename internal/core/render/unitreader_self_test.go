@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A reader that accepts everything would find nothing. These are the rows of
-// what was measured with systemd 252 and 257.
+// A reader that accepts everything would find nothing. The rows were measured
+// with systemd 252 and 257.
 func TestTheReaderOfUnitFilesKnowsWhatSystemdDoes(t *testing.T) {
 	for name, test := range map[string]struct {
 		line string

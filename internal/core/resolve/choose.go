@@ -17,7 +17,7 @@ type Candidate struct {
 	Broken   error    // its selectors cannot be evaluated; a *Problem
 }
 
-// Has is what a cluster has before a choice.
+// Has is the state of a cluster before a choice.
 type Has struct {
 	Proxy  string // the CorporateProxy whose settings its Secrets have; empty: none
 	Direct bool   // its owner wants none

@@ -63,7 +63,7 @@ const (
 	GrantAny       Grant = "Any"
 )
 
-// Delegation is what an installation lets a cluster's owner decide.
+// Delegation says which settings an installation leaves to a cluster's owner.
 type Delegation struct {
 	NoProxy Grant
 	Direct  bool // whether mode Direct may be chosen
@@ -83,7 +83,7 @@ type Installation struct {
 	Probes      *Probes
 }
 
-// Cluster is what a Cluster API Cluster says about its network.
+// Cluster has the fields of a Cluster API Cluster that are about its network.
 type Cluster struct {
 	Namespace, Name        string
 	ServiceDomain          string
@@ -120,9 +120,8 @@ type Override struct {
 	Exclude []string
 }
 
-// Facts is what the infrastructure provider adds: what the table says of every
-// cluster of its kind, and what this one's object says. The form Portable
-// writes both, Exact neither.
+// Facts are the entries that the infrastructure provider adds: those in the table for every cluster of its kind, and
+// those in this cluster's object. The form Portable writes both, Exact neither.
 type Facts struct {
 	Object  string            // has the facts, or will have them
 	Missing []string          // required facts that are not known yet
@@ -167,7 +166,7 @@ type Previous struct{ HTTP, HTTPS proxyurl.URL }
 // IsZero reports whether there are none.
 func (p Previous) IsZero() bool { return p.HTTP.IsZero() && p.HTTPS.IsZero() }
 
-// Node is what machines get beside the drop-ins of containerd and kubelet.
+// Node has the settings of machines, beside the drop-ins of containerd and kubelet.
 type Node struct {
 	Units       []string // systemd units with a drop-in of their own, name.service
 	Files       []NodeFile
@@ -203,7 +202,7 @@ var NodeFiles = []NodeFile{
 // Delivery is how programs on a machine reach the proxy.
 type Delivery string
 
-// The ways: every file has the proxy's URL, or that of the relay on the machine.
+// The ways of delivery: every file has the proxy's URL, or the URL of the relay on the machine.
 const (
 	DeliveryLiteral Delivery = "Literal"
 	DeliveryRelay   Delivery = "Relay"
@@ -221,8 +220,8 @@ type MachineRelay struct {
 	Binary string // path of the program
 }
 
-// StaticPods is what becomes of the proxy variables that kubeadm copies from
-// its own environment into the pods of the control plane.
+// StaticPods says how to treat the proxy variables that kubeadm copies from its own environment into the pods of the
+// control plane.
 type StaticPods string
 
 // The three ways: none of them stays, NO_PROXY is ours, all are ours.

@@ -13,9 +13,9 @@ const (
 	NoteNone     = "false"
 )
 
-// CountsAsProxied reports whether something may still rely on what was once
-// written. Only a cluster that is known never to have had a proxy may be blank
-// because nothing selects it: a report that does not say so counts as one that had.
+// CountsAsProxied reports whether something may still rely on settings that were once written. A cluster that nothing
+// selects may be blank only if it is known never to have had a proxy. A report that does not say so counts as one that
+// had.
 func (p Past) CountsAsProxied() bool {
 	switch {
 	case !p.Report:

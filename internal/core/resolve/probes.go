@@ -27,7 +27,7 @@ type Selector interface {
 // nothing to who has not got the key.
 type Fingerprints struct{ Current, Previous string }
 
-// Probed is what a cluster's probe is told.
+// Probed has the settings that a cluster's probe gets.
 type Probed struct {
 	Targets     []probe.Target
 	Credentials Fingerprints

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy"
 )
 
-// word draws mostly what is right, now and then what is not.
+// word draws mostly valid texts, and now and then an invalid one.
 func word(right ...string) *rapid.Generator[string] {
 	wrong := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
 		"", " ", ",", "a,b", "*", "[::1]", "fe80::1%eth0", "10.0.0.0/33", "a b", "http://u:mySuperSecret@h:1", "a\nb", "::ffff:10.0.0.1", "b.",

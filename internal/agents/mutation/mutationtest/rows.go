@@ -1,6 +1,6 @@
-// Package mutationtest has the tables of decisions of the policies for tunnels, which are in e2e/policies/testdata/decisions,
-// and the values for which they hold. The tests of mutation say what becomes of each row, those of e2e/policies that the
-// engines make the same.
+// Package mutationtest has the tables of decisions of the policies for tunnels, from e2e/policies/testdata/decisions,
+// and the values for which they hold. The tests of mutation check the result of each row. Those of e2e/policies check
+// that the engines make the same.
 package mutationtest
 
 import (
@@ -56,7 +56,7 @@ type Row struct {
 	has    hasPod
 }
 
-// hasPod is what the table says of a pod.
+// hasPod has the columns of the table that describe a pod.
 type hasPod struct {
 	Annotations    map[string]string `json:"annotations"`
 	corev1.PodSpec `json:",inline"`
@@ -67,7 +67,7 @@ var (
 	rowNumber = regexp.MustCompile(`(?m)^\| \d+ \|`)
 )
 
-// Rows returns those of a policy's table that are about one of the families; nil stands for all.
+// Rows returns the rows of a policy's table that are about one of the families; nil stands for all.
 func Rows(folder, text string, families []string) ([]Row, error) {
 	table, err := os.ReadFile(filepath.Join(folder, text+".md"))
 	if err != nil {

@@ -20,7 +20,7 @@ type Variant struct {
 var (
 	Led          = Variant{Name: "led", Text: Environment, Families: []string{Konnectivity, ClusterProxy, Frpc, "teleport", ByLabel}}
 	LedLiterally = Variant{Name: "led-literally", Text: Environment, Families: []string{Konnectivity}, Values: map[string]any{"carry": "Literal"}}
-	// Machines have a relay here, which is theirs that are on its network.
+	// Machines have a relay here, for the pods on the machine's network.
 	LedByRelay = Variant{Name: "led-by-relay", Text: Environment, Families: []string{Konnectivity, Frpc}, Values: map[string]any{
 		"carry": "Relay", "relay": map[string]any{"onMachines": true}, "proxy": OverTLS["proxy"],
 	}}
@@ -35,7 +35,7 @@ var (
 // Variants returns all of them.
 func Variants() []Variant { return []Variant{Led, LedLiterally, LedByRelay, Relayed, Beside} }
 
-// Values returns those of the published example, as <cluster>-cluster-values has them.
+// Values returns the values of the published example, as <cluster>-cluster-values has them.
 func Values() map[string]any {
 	const url = "http://myProxyUser:mySuperSecretPassword@192.168.52.220:3128"
 	return map[string]any{"cluster": map[string]any{"proxy": map[string]any{

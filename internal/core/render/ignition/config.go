@@ -44,9 +44,9 @@ type Ignition struct {
 	Security *Security `yaml:"security,omitempty"`
 }
 
-// Proxy is what Ignition hands to golang.org/x/net/http/httpproxy, which net/http
-// reads the environment with; the list joined by commas (Ignition,
-// internal/resource/http.go).
+// Proxy has the fields that Ignition hands to golang.org/x/net/http/httpproxy,
+// which net/http reads the environment with. Ignition joins the list by commas
+// (Ignition, internal/resource/http.go).
 type Proxy struct {
 	HTTP    string `yaml:"http_proxy,omitempty"`
 	HTTPS   string `yaml:"https_proxy,omitempty"`

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/render/ignition"
 )
 
-// pieces are what YAML, JSON or a data URL has a meaning of its own for.
+// pieces have a meaning of their own in YAML, in JSON or in a data URL.
 var pieces = []string{
 	"", " ", "  a", "\t", "\n", "\n\n", "\r", "\r\n", "%", "%0", "%41", `\`, `\n`, `\u0041`, `"`, "'", "''", "#", " # x", ": ", "- ", "? ", "---", "...", "%YAML",
 	"&a", "*a", "!t", "!!binary", "|", ">", "|2-", "{", "}", "[", "]", ",", "{{ x }}", "$", "${X}", "`", "@", "~", "null", "yes", "no", "on", "true", "0o17", "0x1f",
