@@ -119,7 +119,8 @@ const plugin = "kubectl-"
 
 var ownName = regexp.MustCompile(`(?m)(^  |[|(] ?|')fairlead( |')`)
 
-// nameProgram has every help text say what was typed, which is kubectl fairlead where kubectl has found the program.
+// nameProgram makes every help text show the command as it was typed: "kubectl fairlead" where kubectl found the
+// program.
 func nameProgram(root *cobra.Command, path string) {
 	name := strings.TrimSuffix(filepath.Base(path), ".exe")
 	if !strings.HasPrefix(name, plugin) {

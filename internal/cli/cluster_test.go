@@ -45,7 +45,8 @@ func empty(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte(`{"apiVersion": "v1", "kind": "List", "metadata": {}, "items": [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "x"}}]}`))
 }
 
-// Which namespace is meant is what kubectl takes from the same flags and the same file, with every verb that asks a cluster.
+// With every verb that asks a cluster, the namespace is the one that kubectl takes from the same flags and the same
+// file.
 func TestTheNamespaceIsTheOneOfKubectl(t *testing.T) {
 	reports, pods := "/apis/fairlead.io/v1alpha1/%proxyreports", "/api/v1/%pods"
 	for _, test := range []struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli"
 )
 
-// commands are all that somebody can type, by what is typed.
+// commands returns every command, by the words that are typed.
 func commands() map[string]*cobra.Command {
 	all := map[string]*cobra.Command{}
 	var add func(*cobra.Command)

@@ -195,7 +195,7 @@ func (o *doctorOptions) examine(cmd *cobra.Command, known doctor.Options) (*doct
 	return examination, err
 }
 
-// doctorText returns a line for each container, and below it what is found.
+// doctorText returns a line for each container, and below it the findings.
 func doctorText(s terminal.Style, report doctor.Report) []byte {
 	out := terminal.Findings{Style: s}
 	if len(report.Pods) > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli"
 )
 
-// said is what fairlead doctor tunnel prints with -o json.
+// sentences has the fields of fairlead doctor tunnel with -o json that are compared.
 type sentences struct {
 	Pods []struct {
 		Object     string

@@ -80,7 +80,7 @@ func runDoctorCluster(cmd *cobra.Command, opts oneOptions, name string) error {
 	return nil
 }
 
-// clusterReader reads what is judged. What somebody may not read is noted.
+// clusterReader reads the objects to judge, and notes those that may not be read.
 type clusterReader struct {
 	*cluster.Cluster
 	in diagnosis.Input
@@ -204,7 +204,7 @@ var verdicts = map[diagnosis.Verdict]string{
 	diagnosis.NothingWrong: "nothing is wrong", diagnosis.Wrong: "something is wrong", diagnosis.CannotTell: "nobody can tell whether something is wrong",
 }
 
-// diagnosisText returns a paragraph for each sentence, and below what was looked at.
+// diagnosisText returns a paragraph for each sentence, and below them the list of objects that were looked at.
 func diagnosisText(s terminal.Style, d diagnosis.Diagnosis) []byte {
 	out := terminal.Findings{Style: s}
 	verdict := verdicts[d.Verdict]

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy/explain"
 )
 
-// checkResult is what came out of files of expectations.
+// checkResult is the result of checking files of expectations.
 type checkResult struct {
 	Passed     int                `json:"passed"`
 	Failed     int                `json:"failed"`

@@ -53,7 +53,7 @@ func readValues(name string, stdin io.Reader, warnings io.Writer) ([]byte, error
 	return data, warnOfValues(name, data, warnings)
 }
 
-// warnOfValues says what is lost in values.
+// warnOfValues prints a warning for each value that is lost in a file of values.
 func warnOfValues(name string, data []byte, warnings io.Writer) error {
 	_, remarks, err := yamldoc.Read[map[string]any](data, 0, json.Unmarshal)
 	if err != nil {

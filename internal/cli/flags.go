@@ -32,7 +32,7 @@ func connectionFlags(cmd *cobra.Command, into *cluster.Options) {
 	flags.StringVar(&into.Timeout, "request-timeout", "0", "limit of one request: 1s, 2m, 3h; 0 for none")
 }
 
-// listOptions are the options of the verbs that list what is in a cluster or in files.
+// listOptions are the options of the verbs that list objects of a cluster or of files.
 type listOptions struct {
 	cluster.Options
 	files          []string
@@ -73,7 +73,7 @@ func (o *oneOptions) command(cmd *cobra.Command, check func() error, run func(*c
 	return cmd
 }
 
-// oneName takes the name of one object. It does not repeat what was typed: it may be a proxy's URL.
+// oneName takes the name of one object. Its error does not repeat the arguments: one may be a proxy's URL.
 func oneName(kind string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 || args[0] == "" {
@@ -144,7 +144,8 @@ func failOnFlag(cmd *cobra.Command, into *string, standard, usage string, all []
 	complete(cmd, "fail-on", fixed(all...))
 }
 
-// checkFailOn refuses what is none of these, and spells the others as they are here: error is what scripts have for Error.
+// checkFailOn refuses a value outside the list, and spells the others as the list does: scripts may write error for
+// Error.
 func checkFailOn(given *string, all []string) error { return anyCase("--fail-on", given, all) }
 
 func anyCase(flag string, given *string, all []string) error {

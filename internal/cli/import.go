@@ -133,7 +133,7 @@ func (o importOptions) check() error {
 	return cmp.Or(oneStdin(append(slices.Clone(o.files), o.clusters...)), checkOutput(o.output, all), label("--name", o.name), label("--operator-namespace", o.namespace))
 }
 
-// imported is what files become.
+// imported is the result of reading and joining the files.
 type imported struct {
 	settings  []importing.Settings
 	documents []document.Document // of --cluster

@@ -123,8 +123,8 @@ func sarifText(title string, f lint.Finding) string {
 	return strings.Join(parts, " ")
 }
 
-// locations returns the locations of the list in manifests, or one for each entry, or that of the file: what has none is not shown by
-// code hosts.
+// locations returns the locations of the list in manifests, or of each entry, or else of the file: code hosts do not
+// show a result without a location.
 func (s sarifSource) locations(linted lint.Result, entries []lint.Entry) []sarifLocation {
 	var all []sarifLocation
 	for _, p := range linted.Places {

@@ -143,7 +143,7 @@ func inside(namespace string) string {
 	return " in the namespace " + namespace
 }
 
-// nodesText has a line for each owner, and below what is said of rollouts.
+// nodesText returns a line for each owner, and below them the messages about rollouts.
 func nodesText(s terminal.Style, rows []clusterNodes, opts nodesOptions, where string) []byte {
 	if len(rows) == 0 {
 		nothing := "Nothing is counted yet"

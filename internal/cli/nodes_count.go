@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
-// clusterNodes is what a report counts.
+// clusterNodes has the counts of a report.
 type clusterNodes struct {
 	Cluster              string                    `json:"cluster"`
 	Since                *metav1.Time              `json:"since,omitempty"`
@@ -23,7 +23,7 @@ type clusterNodes struct {
 	Rollout              *v1alpha1.ReportedRollout `json:"rollout,omitempty"`
 }
 
-// nodesOwner is who makes machines.
+// nodesOwner is the owner of machines, with their counts.
 type nodesOwner struct {
 	Owner    string `json:"owner"`
 	Machines int32  `json:"machines"`

@@ -77,7 +77,7 @@ func printData(out io.Writer, format string, data any) error {
 	return err
 }
 
-// printPath is as kubectl's: what is missing is nothing, and no line ends that the template does not.
+// printPath prints as kubectl does: a missing field is empty, and no line end is added to the template's.
 func printPath(out io.Writer, template string, encoded []byte) error {
 	var data any
 	path := jsonpath.New("").AllowMissingKeys(true)

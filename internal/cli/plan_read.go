@@ -64,7 +64,8 @@ func (o *planOptions) read(cmd *cobra.Command, into *fleet.States) error {
 	return noProxies(strings.Join(o.args, ", "), into.Before, into.After)
 }
 
-// warnOf says what is lost in the files of a state. What cannot be read at all, whoever reads it says.
+// warnOf prints a warning for each value that is lost in the files of a state. A file that cannot be read at all is an
+// error elsewhere.
 func warnOf(parts []fleet.Part, warnings io.Writer) {
 	for _, part := range parts {
 		document.Warn(part.Documents, warnings)

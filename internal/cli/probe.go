@@ -32,7 +32,8 @@ type probeOptions struct {
 	urls                  []string
 }
 
-// expectations are what --expect takes: the last two are reachable, by that way.
+// expectations are the values of --expect. The last two mean reachable, by that
+// way.
 var expectations = []string{string(core.Reachable), string(core.Unreachable), string(core.Proxied), string(core.Direct)}
 
 func probeCommand() *cobra.Command {

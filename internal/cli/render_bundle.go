@@ -59,7 +59,7 @@ The same input is printed as the same bytes.`,
 	return cmd
 }
 
-// longestSuffix is of what is added to the name.
+// longestSuffix is the length of the longest text that is added to the name.
 const longestSuffix = len("-namespace-99")
 
 func (o bundleOptions) read() (bundle.Options, error) {
@@ -77,7 +77,7 @@ func (o bundleOptions) read() (bundle.Options, error) {
 	return options, cmp.Or(label("--name", o.name+strings.Repeat("x", longestSuffix)), label("--namespace", cmp.Or(o.namespace, "x")), oneStdin(o.files))
 }
 
-// label refuses what is not the name of a label in DNS.
+// label returns an error unless the name is a DNS label.
 func label(flag, name string) error {
 	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 		return fmt.Errorf("%s: %s", flag, problems[0])

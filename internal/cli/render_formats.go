@@ -27,7 +27,7 @@ const (
 	argoCDRepoCreds       = "argocd-repo-creds" // a credential template
 )
 
-// artifacts are what the settings of a cluster become, by the output of render.
+// artifacts are the outputs of render, by the value of --output.
 var artifacts = []struct {
 	output string
 	write  func(resolve.Effective, renderOptions) ([]byte, error)
@@ -123,7 +123,7 @@ func (o renderOptions) artifact(e resolve.Effective) ([]byte, error) {
 	return nil, fmt.Errorf("-o %s: no such output", o.output)
 }
 
-// reader is who reads the list.
+// reader returns the audience that the list is for.
 func (o renderOptions) reader() noproxy.Audience { return noproxy.Audience(o.audience) }
 
 // nodeKey returns a key of the Secret with the drop-ins of machines.

@@ -36,7 +36,7 @@ func (o *policyOptions) wayFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.relayNamespace, "relay-namespace", operatorNamespace, "namespace of the relay's pods, with --carry Relay")
 }
 
-// networkPolicy is what a NetworkPolicy has beside the settings.
+// networkPolicy has the inputs of a NetworkPolicy, beside the settings.
 type networkPolicy struct {
 	render.Egress
 	namespace   string

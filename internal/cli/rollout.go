@@ -126,7 +126,7 @@ func (f fleetOf) proxy(ctx context.Context, name string) (*v1alpha1.CorporatePro
 	return &found[0], nil
 }
 
-// revisions reads those of a CorporateProxy. One that cannot be read is lost, to the operator, too.
+// revisions reads the revisions of a CorporateProxy. One that cannot be read is lost, to the operator, too.
 func (f fleetOf) revisions(ctx context.Context, proxy *v1alpha1.CorporateProxy) ([]revision.Public, error) {
 	objects, err := f.Revisions(ctx, f.namespace)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/picture"
 )
 
-// picturedCluster lists what is shown, each kind once. Without the reports there is nothing to show; the rest is named
-// where a right is missing.
+// picturedCluster lists the objects of the page, each kind once. Without the reports it fails. Another kind that may
+// not be listed is noted.
 func picturedCluster(ctx context.Context, from *cluster.Cluster, operator string) (picture.Input, error) {
 	in := picture.Input{OperatorNamespace: operator, Unread: map[diagnosis.Source]string{}}
 	objects, err := from.ProxyReports(ctx)

@@ -22,8 +22,8 @@ type treeFile struct {
 	Data []byte
 }
 
-// readTree reads a file, or those of a folder and all below it that are manifests or have this name, but for folders that
-// begin with a dot, and files of that kind. Names are below the folder.
+// readTree reads a file, or those files of a folder and all below it that are manifests or have this name. Folders that
+// begin with a dot are left out, and so are such manifests. Names are relative to the folder.
 func readTree(root, named string) ([]treeFile, error) {
 	info, err := os.Stat(root)
 	if err != nil {

@@ -90,7 +90,7 @@ func printWiring(out io.Writer, output string, r wiring.Result) error {
 	return printFound(out, output, r, func(s terminal.Style) []byte { return wiringText(s, r) })
 }
 
-// write shows what is about to be written, and writes it. For a program, it shows what was written.
+// write writes the labels. A table is printed before the write, other output after it.
 func (w *wirer) write(ctx context.Context, out io.Writer, output string, r *wiring.Result) error {
 	if output == tableOutput {
 		if err := printWiring(out, output, *r); err != nil {

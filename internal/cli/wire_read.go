@@ -17,7 +17,7 @@ import (
 // delivers is the Deployment of the program that delivers.
 const delivers = "fairlead-deliver"
 
-// wirer reads what is wired, and has the API server try the labels.
+// wirer reads the objects to wire, and has the API server try the labels.
 type wirer struct {
 	*cluster.Cluster
 	name     string

@@ -71,7 +71,7 @@ func (c *Cluster) Clusters(ctx context.Context, namespace, name string) ([]metav
 	return c.clusterAPI(ctx, "clusters", namespace, name, "")
 }
 
-// Machines has the metadata of those of a Cluster.
+// Machines returns the metadata of a Cluster's Machines.
 func (c *Cluster) Machines(ctx context.Context, namespace, cluster string) ([]metav1.ObjectMeta, error) {
 	return c.clusterAPI(ctx, "machines", namespace, "", labels.Set{clusterv1.ClusterNameLabel: cluster}.String())
 }
@@ -96,7 +96,7 @@ func (c *Cluster) clusterAPI(ctx context.Context, resource, namespace, name, sel
 	return all, needs(err, "list", resource+"."+clusterv1.GroupVersion.Group, namespace)
 }
 
-// MissingRight says which right is missing, if that is what an error of this package is about.
+// MissingRight returns the missing right, if an error of this package is about one.
 func MissingRight(err error) (string, bool) {
 	if !apierrors.IsForbidden(err) {
 		return "", false

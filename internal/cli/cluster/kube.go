@@ -36,7 +36,7 @@ type Options struct {
 	Timeout       string // of each request, as clientcmd reads it; empty: none
 }
 
-// Cluster lists what is in a cluster.
+// Cluster lists objects of a cluster.
 type Cluster struct {
 	Host      string
 	Namespace string // empty: all
@@ -84,7 +84,7 @@ func noWay(opts Options, rules *clientcmd.ClientConfigLoadingRules, err error) e
 	return fmt.Errorf("no way to reach a cluster: %s; give --kubeconfig, or set KUBECONFIG", looked)
 }
 
-// Check says what is wrong with the options, before anybody is asked.
+// Check returns an error if an option is wrong, before any request is sent.
 func (o Options) Check() error {
 	if _, err := clientcmd.ParseTimeout(o.Timeout); err != nil {
 		return errors.New("--request-timeout is a time such as 1s, 2m or 3h, or 0")
@@ -116,8 +116,8 @@ func (c *Cluster) list(ctx context.Context, resource schema.GroupVersionResource
 	return pages[unstructured.Unstructured](ctx, name, labels, c.objects.Resource(resource).Namespace(namespace).List)
 }
 
-// Metadata lists objects without what is in them, in one namespace or all, and of one name or all. The API server
-// leaves the rest out.
+// Metadata lists the metadata of objects, in one namespace or all, and with one name or all. The API server sends no
+// more.
 func (c *Cluster) Metadata(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) ([]metav1.PartialObjectMetadata, error) {
 	return c.listMetadata(ctx, resource, namespace, name, "")
 }

@@ -21,7 +21,7 @@ var (
 	reports    = v1alpha1.GroupVersion.WithResource("proxyreports")
 )
 
-// CorporateProxies lists those of one name, or all.
+// CorporateProxies returns the CorporateProxy with this name, or all.
 func (c *Cluster) CorporateProxies(ctx context.Context, name string) ([]unstructured.Unstructured, error) {
 	all, err := c.list(ctx, proxies, "", name, "")
 	if apierrors.IsNotFound(err) {
@@ -36,7 +36,7 @@ func (c *Cluster) Revisions(ctx context.Context, namespace string) ([]corev1.Con
 	return all, needs(err, "list", "configmaps", namespace)
 }
 
-// Control returns the ConfigMap in which people say what is to become of a rollout; nil where there is none.
+// Control returns the ConfigMap in which people pause or reject a rollout; nil where there is none.
 func (c *Cluster) Control(ctx context.Context, namespace, proxy string) (*corev1.ConfigMap, error) {
 	all, err := c.configMaps(ctx, namespace, revision.ControlName(proxy), "")
 	if err != nil || len(all) == 0 {

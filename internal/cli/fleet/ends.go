@@ -20,7 +20,7 @@ func (e End) Covers(object, field string) bool {
 	return object == e.Object && (e.What == inputs.WholeOverride || field == e.Field+".value")
 }
 
-// Ends returns the ends of what a cluster's settings come from: of its CorporateProxy and of its ProxyOverride.
+// Ends returns the ends in a cluster's CorporateProxy and in its ProxyOverride.
 func (f *Fleet) Ends(cluster *clusterv1.Cluster) ([]End, error) {
 	installation, err := f.choose(cluster)
 	var problem *resolve.Problem

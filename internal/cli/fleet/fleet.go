@@ -1,4 +1,4 @@
-// Package fleet resolves the clusters that stand in files, as the operator does those of its management cluster.
+// Package fleet resolves the clusters in files, as the operator resolves those of its management cluster.
 package fleet
 
 import (

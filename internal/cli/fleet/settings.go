@@ -188,7 +188,7 @@ func (s settings) valuesOf(proxy *v1alpha1.CorporateProxy) (map[string][]byte, e
 	return inputs.Succeeded(next, data), nil
 }
 
-// secret is the one with the list and the URLs of a CorporateProxy, and whether what is in it is known.
+// secret is the Secret with the list and the URLs of a CorporateProxy, and whether its content is known.
 type secret struct {
 	name string
 	data map[string][]byte
@@ -232,7 +232,7 @@ func unknownInOne(before, after map[string]secret) (unknown map[string]bool, sen
 	return unknown, sentences
 }
 
-// unreadOf names what is compared by its name alone.
+// unreadOf names the objects that are compared by their names alone.
 func unreadOf(proxy *v1alpha1.CorporateProxy) plan.Unread {
 	var u plan.Unread
 	for _, named := range inputs.Named(proxy) {
@@ -269,7 +269,7 @@ func (s settings) rollouts() []plan.Rollout {
 	return all
 }
 
-// notes say what is not known.
+// notes returns a sentence about each CorporateProxy whose list and URLs are not known.
 func (s settings) notes() []string {
 	var all []string
 	for _, proxy := range s.proxies {

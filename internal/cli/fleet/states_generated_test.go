@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
-// written is what render writes for every cluster, by the code that "fairlead render" uses: the oracle.
+// written has the output of render for every cluster, by the code of "fairlead render": the oracle.
 type written struct {
 	secrets map[string][]render.Secret
 	entries map[string][]string

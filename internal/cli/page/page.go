@@ -1,6 +1,6 @@
-// Package page is what the pages of the command line have in common: a skeleton, a style sheet for light and dark, and a
-// policy (Content-Security-Policy) by which a page has nothing but itself: no network, no frame, no form, and no other
-// script or style than the ones that it was written with.
+// Package page has the common parts of the command line's pages: a skeleton, a style sheet for light and dark, and a
+// Content-Security-Policy. By the policy, a page loads nothing: no network, no frame, no form, and no script or style
+// but those that it was written with.
 package page
 
 import (
@@ -28,8 +28,8 @@ type Page struct {
 	script            template.JS
 }
 
-// New makes a kind of page of files of the program: a style sheet beside the common one, a script, which may be empty, and
-// the template of what is in the body.
+// New makes a kind of page from files of the program: a style sheet beside the common one, a script, which may be
+// empty, and the template of the body.
 func New(generator, css, script, body string, funcs map[string]any) *Page {
 	t := template.Must(template.New("skeleton").Funcs(funcs).Parse(skeleton))
 	template.Must(t.New("body").Parse(body))

@@ -12,7 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/page"
 )
 
-// A browser compares the hash of what stands in the element with that of the policy: one blank more, and the page is blank.
+// A browser compares the hash of the element's content with the one in the policy. With one blank more, the page stays
+// blank.
 func TestThePolicyAllowsWhatThePageIsWrittenWithAndNothingElse(t *testing.T) {
 	const script = "'use strict'\nfor (const a of [1, 2]) if (a < 2 && \"</b>\") console.log(`${a}`)\n"
 	var out bytes.Buffer

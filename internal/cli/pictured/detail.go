@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy"
 )
 
-// detail is what the page says of a cluster that is opened: its report, without keyed hashes and UIDs. The script draws
-// what stands here, and decides nothing.
+// detail has the page's data about a cluster that is opened: its report, without keyed hashes and UIDs. The script
+// draws the data, and decides nothing.
 type detail struct {
 	Said     []statement `json:"said,omitempty"`
 	Facts    []fact      `json:"facts"`
@@ -129,7 +129,7 @@ func deciders(status *v1alpha1.ProxyReportStatus) string {
 	return strings.Join(parts, ", ")
 }
 
-// origin is who has an entry of a source.
+// origin names the object that entries of a source come from.
 func origin(source string, status *v1alpha1.ProxyReportStatus) string {
 	switch noproxy.Layer(source) {
 	case noproxy.LayerServiceDomain, noproxy.LayerServiceCIDR, noproxy.LayerPodCIDR, noproxy.LayerEndpoint:
@@ -221,7 +221,7 @@ func ownersOf(status *v1alpha1.ProxyReportStatus) table {
 	return t
 }
 
-// insideOf returns what was seen in the workload cluster.
+// insideOf returns the table of observations in the workload cluster.
 func insideOf(status *v1alpha1.ProxyReportStatus) table {
 	t := table{Title: "Seen inside the cluster", Heading: []string{"what", "seen"}}
 	o := status.Observed

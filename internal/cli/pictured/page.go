@@ -47,7 +47,7 @@ var meanings = map[picture.State]string{
 	picture.Fine:    "nothing is wrong",
 }
 
-// tile is what the map knows of a cluster.
+// tile has the map's data about a cluster.
 type tile struct {
 	Namespace string `json:"n"`
 	Name      string `json:"c"`

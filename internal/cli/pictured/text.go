@@ -89,7 +89,7 @@ func problemsText(s terminal.Style, p picture.Picture) []byte {
 	return text
 }
 
-// sentence returns what a problem is, and of what.
+// sentence describes a problem, with examples of the objects that have it.
 func sentence(p picture.Problem) string {
 	text := fmt.Sprintf("%s (%s): ", p.Text, p.Code)
 	if p.Of == picture.OfProxy {
@@ -149,7 +149,7 @@ func phase(p picture.Proxy) string {
 
 func number(n int32) string { return strconv.Itoa(int(n)) }
 
-// behindNames say in the plural what is behind.
+// behindNames are the plural names of the counts, by picture.Behind.What.
 var behindNames = map[string]string{
 	picture.OutdatedMachines: "machines with older settings", picture.OutdatedPools: "MachinePools with older instances",
 	picture.OldPods: "pods with older credentials", picture.OldRelays: "relays with older credentials", picture.OldCopies: "namespaces with older credentials",

@@ -146,7 +146,7 @@ func problems(g plan.Group) []string {
 	return all
 }
 
-// rollout says in which order clusters would be changed, and what is in the way.
+// rollout returns the order in which clusters would be changed, and warnings about obstacles.
 func rollout(w plan.Waves) (text string, warnings []string) {
 	text = fmt.Sprintf("CorporateProxy %s: %s", w.Proxy, plural(w.Clusters, "cluster"))
 	for i, wave := range w.Waves {

@@ -35,7 +35,8 @@ func NewScreen(out io.Writer) (*Screen, bool) {
 // Style returns the style for texts on the screen.
 func (s *Screen) Style() Style { return s.style }
 
-// Show replaces what was shown. Lines that are longer than the terminal take several.
+// Show replaces the earlier text. Lines that are longer than the terminal take
+// several.
 func (s *Screen) Show(text []byte) {
 	s.Clear()
 	_, _ = s.out.Write(text)
@@ -44,7 +45,7 @@ func (s *Screen) Show(text []byte) {
 	}
 }
 
-// Clear removes what was shown (ECMA-48, 8.3.22 and 8.3.39).
+// Clear removes the last text (ECMA-48, 8.3.22 and 8.3.39).
 func (s *Screen) Clear() {
 	if s.lines > 0 {
 		fmt.Fprintf(s.out, "\x1b[%dA\x1b[J", s.lines)

@@ -76,14 +76,14 @@ func (s Style) Paint(colour, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// Severity returns the colour of a severity, or of what was found: the worst is red.
+// Severity returns the colour of a severity or of a kind of finding: the worst is red.
 func Severity(found string) string {
 	return map[string]string{
 		"Error": Red, "Password": Red, "Warning": Yellow, "Outdated": Yellow, "Uninjected": Yellow, "Info": blue, "Fine": Green,
 	}[found]
 }
 
-// Decision returns the colour of what a client does.
+// Decision returns the colour of a client's decision.
 func Decision(decision string) string {
 	switch {
 	case strings.HasPrefix(decision, "direct"):

@@ -29,7 +29,7 @@ const (
 	kubeadmControlPlane  = "KubeadmControlPlane"
 )
 
-// builtins are what every list ends with. IPv6's loopback came with Portable.
+// builtins are the last entries of every list. IPv6's loopback came with Portable.
 var builtins = []string{"svc", "127.0.0.1", "::1", "localhost"}
 
 // apiServerNames are the names of the Service kubernetes that no other entry covers in each client. Who calls it by one has a

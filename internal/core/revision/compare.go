@@ -10,7 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy"
 )
 
-// Difference is what a revision changes. Of credentials and certificates it says that they changed, and nothing else.
+// Difference lists the changes that a revision makes. About credentials and certificates it says only that they
+// changed.
 type Difference struct {
 	Came   []string      `json:"came,omitempty"` // entries
 	Went   []string      `json:"went,omitempty"`
@@ -25,7 +26,7 @@ type FieldChange struct {
 	How    string `json:"how,omitempty"` // then: added or removed; empty for changed
 }
 
-// Compare says what is different after a revision.
+// Compare returns the changes from one revision to another.
 func Compare(before, after Public) Difference {
 	earlier, current := before.Entries(), after.Entries()
 	d := Difference{Came: subtract(current, earlier), Went: subtract(earlier, current)}

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
-// Content is what a revision means: enough to resolve a cluster as at that time. It holds the password.
+// Content is the meaning of a revision: enough to resolve a cluster as at that time. It holds the password.
 type Content struct {
 	spec    v1alpha1.CorporateProxySpec
 	data    map[string][]byte         // by role and key of the objects that spec names

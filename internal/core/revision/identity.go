@@ -12,8 +12,9 @@ import (
 // maxIdentity is how long an identity may be: a name of 253 characters, a number and a hash.
 const maxIdentity = 300
 
-// Identity is one word for what a cluster is to have: the CorporateProxy, the number, and a hash of all that tells it from another
-// with that number. It goes down with the settings, and comes back with what was seen of them. The digest in it is a keyed one.
+// Identity returns one word for the settings that a cluster is to have: the CorporateProxy, the number, and a hash that
+// tells them from others with that number. The word goes to the cluster with the settings, and returns with the
+// observations of them. The digest in the hash is a keyed one.
 func Identity(r v1alpha1.ReportedRevision) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", r.Digest, r.Override, r.Facts))
 	return fmt.Sprintf("%s/%d/%s", r.Proxy, r.Number, hex.EncodeToString(sum[:6]))

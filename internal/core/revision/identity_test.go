@@ -7,7 +7,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// A number alone is that of any CorporateProxy.
+// Several CorporateProxies may have a revision with the same number.
 func TestAnIdentityIsOfOneRecordAlone(t *testing.T) {
 	seen := map[string]v1alpha1.ReportedRevision{}
 	for _, r := range []v1alpha1.ReportedRevision{

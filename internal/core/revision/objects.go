@@ -22,7 +22,7 @@ func Name(proxy string, number int64) string {
 	return namePrefix + proxy + "-" + strconv.FormatInt(number, 10)
 }
 
-// ParseName returns the CorporateProxy and the number of a name, if it is that of a revision.
+// ParseName returns the CorporateProxy and the number, if the name is one of a revision.
 func ParseName(name string) (proxy string, number int64, ok bool) {
 	rest, ok := strings.CutPrefix(name, namePrefix)
 	at := strings.LastIndexByte(rest, '-')
@@ -33,7 +33,7 @@ func ParseName(name string) (proxy string, number int64, ok bool) {
 	return rest[:at], number, err == nil && number > 0 && Name(rest[:at], number) == name
 }
 
-// NameProblem says what is wrong with the name of a CorporateProxy: it may be too long for the objects of revisions.
+// NameProblem returns an error text if the name of a CorporateProxy is too long for the objects of revisions; else "".
 func NameProblem(proxy string) string {
 	if len(proxy) > maxProxyName {
 		return fmt.Sprintf("the name has %d characters; with spec.rollout it may have at most %d", len(proxy), maxProxyName)
@@ -41,8 +41,8 @@ func NameProblem(proxy string) string {
 	return ""
 }
 
-// ControlName returns the name of the ConfigMap in which people say what is to become of the rollouts of a CorporateProxy,
-// apart from the object that GitOps owns. "fairlead rollout" writes it.
+// ControlName returns the name of the ConfigMap in which people pause or reject rollouts of a CorporateProxy, apart
+// from the object that GitOps owns. "fairlead rollout" writes it.
 func ControlName(proxy string) string { return controlPrefix + proxy }
 
 // ControlledProxy returns the CorporateProxy of a control ConfigMap.
@@ -57,7 +57,7 @@ const (
 	RejectedKey = "rejected" // digests, separated by white space
 )
 
-// Control is what the control ConfigMap says.
+// Control has the settings of the control ConfigMap.
 type Control struct {
 	Paused   bool
 	Rejected []string // digests

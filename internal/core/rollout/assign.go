@@ -123,7 +123,7 @@ func (e *engine) allowed(w *waveRows, row *Row, goal *Revision, undo, open bool)
 	return ownChange(row)
 }
 
-// adopts reports whether a cluster gets the very first revision, which is what it has: nothing was recorded before.
+// adopts reports whether a cluster without a record gets the very first revision: its settings are those already.
 func (e *engine) adopts(row *Row) bool {
 	return row.Record == nil && len(e.Revisions) == 1 && e.Revisions[0].Number == 1
 }
@@ -204,8 +204,8 @@ func (e *engine) record(proven []proof) {
 	}
 }
 
-// verified reports whether the probes of a cluster held before it gets what it gets now. They may fail because of a revision
-// that was replaced or rejected: then what was before that counts.
+// verified reports whether the cluster's probes held before it gets this revision. Probes may fail because of a
+// revision that was replaced or rejected. Then the verdict from before that revision counts.
 func (e *engine) verified(row *Row, goal *Revision, tolerated bool) bool {
 	if !e.Policy.probes || e.adopts(row) || tolerated && row.Status.Failing {
 		return false

@@ -160,7 +160,7 @@ func (c *census) inSecrets(h *Holder) []string {
 	return found
 }
 
-// observe adds what was seen. Of a cluster elsewhere, what no revision here has is none of our business.
+// observe adds the observations of a cluster. For a cluster elsewhere, it skips fingerprints that no revision here has.
 func (c *census) observe(h *Holder) {
 	if h.Observed == nil {
 		return

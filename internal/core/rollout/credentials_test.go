@@ -22,7 +22,8 @@ func well(seen ...v1alpha1.ObservedCredentials) *v1alpha1.Observed {
 	return observed(time.Hour, time.Minute, append(seen, v1alpha1.ObservedCredentials{Fingerprint: "of nobody"})...)
 }
 
-// wanted is "counts of what the status lists", the condition's status, and a part of its message.
+// wantedCredentials has "counts of what the status lists", the condition's status, and a part of
+// its message.
 type wantedCredentials struct {
 	list, status, message string
 }

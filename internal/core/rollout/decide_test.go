@@ -93,7 +93,7 @@ func settled(d time.Duration) func(*Row) {
 	return func(r *Row) { at := ago(d); r.Record.Settled = &at }
 }
 
-// decision is what a row of a table expects.
+// decision has the expectations of a table's row.
 type decision struct {
 	assigned string // "name number", separated by commas; a ! is after one that is tolerated
 	reason   string // of Stalled, or of Progress; empty: complete

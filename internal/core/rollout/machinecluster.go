@@ -133,7 +133,7 @@ func (c *MachineCluster) outdated(ofRolledKind bool) []v1alpha1.ReportedOwner {
 	return owners
 }
 
-// The first words of what reports say while nothing is done, and while something is.
+// The beginnings of messages in reports: three for a cluster that waits, one for a rollout under way.
 const (
 	waitsPaused   = "waits: the Cluster is paused"
 	waitsNotReady = "waits: the report is not Ready"
@@ -171,9 +171,8 @@ func (c *MachineCluster) Describe() v1alpha1.ReportedRollout {
 	return status
 }
 
-// inVain reports whether the message is what came of the last try to begin, which it
-// remains until the next one: it names an owner that is to be rolled. So it outlives
-// this process.
+// inVain reports whether the message comes from the last try to begin, which failed. The message stays until the next
+// try, and names an owner that is to be rolled. So the answer outlives this process.
 func (c *MachineCluster) inVain() bool {
 	return c.Rollout.After == nil && c.mayBegin() && !strings.HasPrefix(c.Rollout.Message, rollingOwner) &&
 		slices.ContainsFunc(c.ToRoll(), func(o v1alpha1.ReportedOwner) bool {

@@ -26,11 +26,12 @@ const (
 // Standing is a phase, and why.
 type Standing struct {
 	Phase   Phase
-	Reason  string // of Halted and Stalled: that of the condition
+	Reason  string // of Halted and Stalled: the condition's reason
 	Message string
 }
 
-// StandingOf is how the rollout of a CorporateProxy stands by its status. Control is what people say; nil: nobody knows.
+// StandingOf returns the standing of a CorporateProxy's rollout, by its status. control has what people asked for; nil:
+// unknown.
 func StandingOf(proxy *v1alpha1.CorporateProxy, control *revision.Control) Standing {
 	if awaited := unseen(proxy, control); awaited != "" {
 		return Standing{Phase: Waiting, Message: "the operator has not yet seen " + awaited}

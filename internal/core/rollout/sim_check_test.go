@@ -176,7 +176,8 @@ func (c *checker) over(k int, rows []*Row, late map[types.NamespacedName]bool) e
 	return nil
 }
 
-// afterThePreflight: the first cluster gets what was tried, and found good or beyond telling.
+// afterThePreflight checks that the first cluster gets a revision only after the preflight found it good or could not
+// tell.
 func (c *checker) afterThePreflight(d Decision) error {
 	p := c.fleet.Preflight
 	if p == nil || c.target == nil || len(c.fleet.Revisions) == 1 {

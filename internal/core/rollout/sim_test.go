@@ -112,7 +112,7 @@ func (w *world) fleet() Fleet {
 	return Fleet{Proxy: "corp", Policy: w.policy, Revisions: w.known, Rows: w.rows(), Now: w.now, Started: w.started, Last: w.last, Preflight: w.preflight}
 }
 
-// tries has somebody try what was decided to be tried: a third of the revisions is refused, and about some nobody answers.
+// tries simulates the preflight: a third of the revisions is refused, and some get no answer.
 func (w *world) tries(d Decision) {
 	if w.preflight == nil {
 		return
@@ -195,7 +195,7 @@ func (w *world) delay(c *simCluster, number int64) time.Duration {
 	return time.Duration(h%3) * 30 * time.Second
 }
 
-// happen does what is due.
+// happen carries out the events that are due.
 func (w *world) happen() {
 	for len(w.script) > 0 && !epoch.Add(w.script[0].at).After(w.now) {
 		e := w.script[0]

@@ -16,7 +16,7 @@ type Undo struct {
 	Back    []Return // the newest revision first
 }
 
-// Return are clusters that have what is rejected, and the revision that they go back to.
+// Return has clusters with a rejected revision, and the revision that they go back to.
 type Return struct {
 	To       int64
 	Clusters []string

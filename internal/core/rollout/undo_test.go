@@ -83,7 +83,7 @@ func TestAnUndoWithNothingToGoBackToIsAnError(t *testing.T) {
 	}
 }
 
-// What an undo says is what the rollout does then.
+// The rollout does what the undo announces.
 func TestTheRolloutDoesWhatTheUndoSays(t *testing.T) {
 	rows := func() []Row { return []Row{having("x", 3, 1), having("y", 3, 2), having("z", 2, 1)} }
 	u, err := UndoOf("corp", revisionsUpTo(3), rows(), 0)

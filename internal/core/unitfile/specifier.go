@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ofSystem is what specifiers are on every machine, for services of the system.
+// ofSystem has the specifiers whose value is the same on every machine, for services of the system.
 var ofSystem = map[byte]string{
 	'C': "/var/cache", 'E': "/etc", 'G': "0", 'L': "/var/log", 'S': "/var/lib", 'U': "0", 'g': "root", 'h': "/root", 't': "/run", 'u': "root",
 }

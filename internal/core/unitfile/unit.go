@@ -59,8 +59,7 @@ func Lines(data []byte) []Line {
 	return lines
 }
 
-// ByteOrderMark is what some editors write at the start of a file. systemd passes over it in units, and not in files of
-// variables.
+// ByteOrderMark begins a file that some editors write. systemd skips it in units, and not in files of variables.
 const ByteOrderMark = "\ufeff"
 
 // continues reports whether a line ends with a backslash that no other escapes.

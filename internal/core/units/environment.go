@@ -11,10 +11,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/unitfile"
 )
 
-// environment is what lines set, in their order.
+// environment has the variables that lines set, in their order.
 type environment []Setting
 
-// gathered is what the units of a service say of its environment.
+// gathered has the settings of a service's environment from its units.
 type gathered struct {
 	own           environment
 	files         []named
@@ -134,7 +134,7 @@ func (m machine) readFile(file string) ([]byte, *Problem) {
 	return nil, &Problem{Unreadable, Place{Path: file}, "cannot be read"}
 }
 
-// nowhere is about a link to what is not there: systemd passes over it.
+// nowhere returns the problem of a link to a missing file: systemd skips it.
 func (m machine) nowhere(file string, at Place) *Problem {
 	p := Problem{Unreadable, at, fmt.Sprintf("the link /%s leads to %s, which is not there", file, m.files.link(file))}
 	if !m.whole {

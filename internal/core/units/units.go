@@ -1,8 +1,7 @@
-// Package units says what the services of a machine get in their environment, as far as files tell it: which source of a
-// proxy's variable wins, and which are without effect. The rules are those of man systemd.exec ("Environment variables in
-// spawned processes") and man systemd.unit (drop-ins), held against systemd in e2e/judges.
-//
-// The package is pure: files come from an fs.FS.
+// Package units reads, from files, the environment that a machine's services get: which source of a proxy's variable
+// wins, and which ones have no effect. The rules are those of man systemd.exec ("Environment variables in spawned
+// processes") and man systemd.unit (drop-ins). e2e/judges compares them with systemd. The package is pure: files come
+// from an fs.FS.
 package units
 
 import (

@@ -16,7 +16,7 @@ const mark = "# fairlead.io/node-files"
 const notShown = "(its content is not shown)"
 
 // diff has a line for each label, file, command or other field of the spec that differs. Machine templates may have
-// passwords, so of what is neither a label nor the policy's it says only where it is.
+// passwords. So a value is shown only if it is a label or comes from the policy.
 func diff(before, after *unstructured.Unstructured) []string {
 	lines := []string{}
 	old, labels := before.GetLabels(), after.GetLabels()

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
-// Answer is what the API server would make of an object with its labels, or why it refuses them.
+// Answer has an object as the API server would store it with its labels, or the reason why it refuses them.
 type Answer struct {
 	Before, After *unstructured.Unstructured
 	Refused       string

@@ -63,7 +63,7 @@ func leaveAlone(ref Ref, why, do string) Object {
 	return Object{Ref: ref, State: Left, Why: why, Do: do}
 }
 
-// What somebody does where no label helps. The pages are those of the repository.
+// The advice where no label helps. The pages are in the repository.
 const (
 	byHand  = "add the files by hand (docs/how-to/nodes.md)"
 	byClass = "give the ClusterClass the patch of examples/nodes/clusterclass.yaml (docs/how-to/nodes.md)"

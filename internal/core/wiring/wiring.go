@@ -35,16 +35,16 @@ type Ref struct {
 	Name string `json:"name"`
 }
 
-// Input is what was read. What is nil is not there, unless Unread says why nobody knows.
+// Input holds the objects that were read. A nil object does not exist, unless Unread says why it could not be read.
 type Input struct {
-	Data, Nodes bool // what is asked for
+	Data, Nodes bool // which parts to wire
 	Cluster     *clusterv1.Cluster
 	Others      []string // Clusters of the namespace whose label has this one's name
 	Deployments []clusterv1.MachineDeployment
 	Pools       []clusterv1.MachinePool
 	Objects     map[Ref]*unstructured.Unstructured // those of Refs that are there
 	Report      *v1alpha1.ProxyReport
-	Proxy       *v1alpha1.CorporateProxy // that of the report, if it names one
+	Proxy       *v1alpha1.CorporateProxy // the one that the report names, if any
 	Delivers    bool                     // somebody delivers
 	Unread      map[Source]string        // why something could not be read
 }

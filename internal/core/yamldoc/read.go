@@ -16,8 +16,9 @@ type Remark struct {
 // In returns the remark as a message about a file.
 func (r Remark) In(file string) string { return fmt.Sprintf("%s:%d: %s", file, r.Line, r.Text) }
 
-// Read decodes YAML as kubectl and Helm do, to which the last of equal keys counts, and remarks on what is lost by that.
-// The text has that many lines above it in its file. decode is given JSON. An error of YAML is no error of decode, and may quote the text.
+// Read decodes YAML as kubectl and Helm do: of equal keys, the last counts. The remarks name the values that are lost
+// by that. above is the number of lines above the text in its file. decode is given JSON. An error about YAML, which
+// may quote the text, does not come from decode.
 func Read[T any](text []byte, above int, decode func([]byte, any) error) (T, []Remark, error) {
 	var value T
 	encoded, twice, err := encode(text)

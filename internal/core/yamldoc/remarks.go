@@ -39,7 +39,7 @@ func lower(n *yamlv3.Node, by int) {
 
 type walk struct{ found []Remark }
 
-// node looks at what is written in a place, and not at what aliases repeat.
+// node visits the nodes that are written in a place, and does not follow aliases.
 func (w *walk) node(n *yamlv3.Node, path string) {
 	switch n.Kind {
 	case yamlv3.DocumentNode:
