@@ -37,8 +37,8 @@ var mayImport = map[string][]string{
 	"api":                {},
 }
 
-// The pure folders decide, and write out what was decided. The programs, the command line and the tests call them
-// alike, which holds only as long as they know of no cluster, file, network, clock or log.
+// The pure folders decide, and render the decisions. The programs, the command line and the tests call them alike. That
+// works only while they know of no cluster, file, network, clock or log.
 var pureFolders = []string{"./noproxy/...", "./internal/core/...", "./internal/agents/tunnel", "./internal/agents/password"}
 
 // ofKinds take objects of Kubernetes apart, and know their types.
@@ -181,7 +181,7 @@ func isPure(path string) bool {
 	})
 }
 
-// breaches says what is wrong with one package in the dependencies of the pure ones.
+// breaches returns the violations of one package in the dependencies of the pure ones.
 func breaches(p listed) []string {
 	var found []string
 	path, _ := strings.CutPrefix(p.ImportPath, module)

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Number is what charts and images have for their version: 0.1.0.
+// Number is the version of charts and images: 0.1.0.
 var Number = strings.TrimSpace(number)
 
 //go:embed VERSION
 var number string
 
-// Version is what programs say of themselves, as --version and to servers.
+// Version is the version that programs show with --version and send to servers.
 var Version = version(debug.ReadBuildInfo())
 
 // version returns the version of the module, where the go command has taken it from a proxy (go install …@v0.1.0) or the commit

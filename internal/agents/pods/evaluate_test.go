@@ -26,7 +26,8 @@ func TestThePolicyOfAnOlderChartSaysWhetherAndNotWhy(t *testing.T) {
 	}
 }
 
-// Which pods each rule is about is in e2e/policies. Here is what names no single reason there, or takes several labels.
+// Which pods each rule is about is tested in e2e/policies. The cases here have no single reason there, or take several
+// labels.
 func TestALeftOutPodIsToldByTheLabelOrThePattern(t *testing.T) {
 	for name, test := range map[string]struct {
 		policy  *pods.Policy

@@ -126,8 +126,8 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	return mgr, errors.Join(clusters.Register(mgr, opts.Concurrency), clusters.Waves.Register(mgr), proxies.Register(mgr), rollout.Register(mgr), health.Add(mgr, watched()))
 }
 
-// caches watches what is ours, and of Secrets and ConfigMaps only the operator's
-// own namespace. A read of anything else is an error instead of a new watch.
+// caches watches Fairlead's own kinds, and Secrets and ConfigMaps only in the operator's own namespace. A read of any
+// other object is an error instead of a new watch.
 func caches(namespace string) cache.Options {
 	own := map[string]cache.Config{namespace: {}}
 	return cache.Options{

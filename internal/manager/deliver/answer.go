@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
-// answer returns what Cluster API says of what it was given.
+// answer returns Cluster API's answer about the settings that it was given.
 func (s *state) answer(g secretContent) delivery.Answer {
 	a := delivery.Answer{HMAC: g.hmac, Given: g.sealed, Words: words(s.sets[delivery.Source])}
 	if s.report.Status.Revision != nil {
@@ -35,7 +35,7 @@ func (s *state) applied(hash string) *metav1.Time {
 	return &said.LastAppliedTime
 }
 
-// say writes what is new of status.delivered.
+// say writes status.delivered if it changed.
 func (r *Reconciler) say(ctx context.Context, s *state, next *v1alpha1.Delivered) error {
 	r.memory.saw(client.ObjectKeyFromObject(s.cluster), next)
 	if s.report == nil || s.report.DeletionTimestamp != nil || equality.Semantic.DeepEqual(s.report.Status.Delivered, next) {
@@ -48,7 +48,7 @@ func (r *Reconciler) say(ctx context.Context, s *state, next *v1alpha1.Delivered
 	return client.IgnoreNotFound(apply.StatusFields(ctx, r.Client, s.report, map[string]any{"delivered": fields}, writer))
 }
 
-// merged returns a merge patch that leaves nothing of what was there before.
+// merged returns a merge patch that sets the missing fields to null, so that no earlier value remains.
 func merged(next *v1alpha1.Delivered) (any, error) {
 	if next == nil {
 		return nil, nil

@@ -319,7 +319,8 @@ func TestASecretGoesOnWithASetThatIsMadeAnew(t *testing.T) {
 	}
 }
 
-// The program ends, or the API server does not answer, after some write: what is behind that is written the next time.
+// The program ends, or the API server does not answer, after some write: the remaining objects are written the next
+// time.
 func TestWhatWasNotWrittenIsWrittenTheNextTime(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		for writes := range 4 {

@@ -42,7 +42,7 @@ type Options struct {
 	HealthAddress     string        // host:port, or 0 for none
 }
 
-// Check returns what is wrong with the options.
+// Check returns an error if an option is wrong.
 func (o Options) Check() error {
 	switch {
 	case o.Renew < time.Second || o.Renew > 24*time.Hour:

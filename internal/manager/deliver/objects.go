@@ -87,7 +87,7 @@ func answerIn(binding *addonsv1.ClusterResourceSetBinding, name string) *addonsv
 	return nil
 }
 
-// trim keeps in the caches what is read from there.
+// trim keeps in the caches only the fields that are read.
 func trim(object any) (any, error) {
 	switch o := object.(type) {
 	case *clusterv1.Cluster:

@@ -115,7 +115,7 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*state
 	return s, nil
 }
 
-// withdraw deletes what was made for a Cluster that has the label no more. What is in the workload cluster stays.
+// withdraw deletes the sets of a Cluster that has lost the label. The objects in the workload cluster stay.
 func (r *Reconciler) withdraw(ctx context.Context, s *state) error {
 	r.memory.forget(client.ObjectKeyFromObject(s.cluster))
 	for _, part := range parts {

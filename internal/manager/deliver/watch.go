@@ -41,7 +41,8 @@ func (r *Reconciler) register(mgr ctrl.Manager) error {
 	same := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
 		return named(o.GetNamespace(), o.GetName())
 	})
-	// The caches hold of objects what is read: what else changes of them is no event.
+	// The caches hold only the fields that are read. A change of any other field is
+	// no event.
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("deliver").
 		Watches(&clusterv1.Cluster{}, clusters, builder.WithPredicates(changed)).

@@ -61,7 +61,7 @@ func (s *Sweeper) look(ctx context.Context, report *v1alpha1.ProxyReport) string
 
 func kubeconfigOf(cluster string) string { return cluster + "-kubeconfig" }
 
-// kubeconfig reads that of a cluster, as Cluster API keeps it; nil: there is none. Nobody keeps it.
+// kubeconfig reads the kubeconfig of a cluster, as Cluster API keeps it; nil: there is none. It is not cached.
 func (s *Sweeper) kubeconfig(ctx context.Context, cluster types.NamespacedName) ([]byte, error) {
 	secret := &corev1.Secret{}
 	err := s.Live.Get(ctx, types.NamespacedName{Namespace: cluster.Namespace, Name: kubeconfigOf(cluster.Name)}, secret)
@@ -119,7 +119,7 @@ func (s *Sweeper) write(ctx context.Context, report *v1alpha1.ProxyReport, next 
 	return client.IgnoreNotFound(apply.StatusFields(ctx, s.Client, report, map[string]any{"observed": fields}, writer))
 }
 
-// merged returns a merge patch that leaves nothing of what was there before.
+// merged returns a merge patch that sets the missing fields to null, so that no earlier value remains.
 func merged(next *v1alpha1.Observed) (map[string]any, error) {
 	fields := map[string]any{}
 	for _, name := range []string{"time", "since", "period", "revision", "egress", "lastVerifiedTime", "message", "targets", "failedTargets", "nodes", "unseen", "credentials"} {

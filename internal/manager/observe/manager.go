@@ -37,7 +37,7 @@ type Options struct {
 	HealthAddress  string        // host:port, or 0 for none
 }
 
-// Check returns what is wrong with the options.
+// Check returns an error if an option is wrong.
 func (o Options) Check() error {
 	switch {
 	case o.Period < time.Second || o.Period > time.Hour:
@@ -105,7 +105,7 @@ func caches(opts Options) cache.Options {
 	return caches
 }
 
-// trim keeps in the caches what is read from there.
+// trim keeps in the caches only the fields that are read.
 func trim(object any) (any, error) {
 	switch o := object.(type) {
 	case *v1alpha1.ProxyReport:

@@ -98,7 +98,7 @@ func serveMachines(t *testing.T, n int, streams bool) (host string, asked func()
 	}
 }
 
-// MACHINES=100000 says what those of a large fleet cost.
+// With MACHINES=100000, the test logs the cost of the machines of a large fleet.
 func TestWhatMachinesCostInTheCache(t *testing.T) {
 	n, err := strconv.Atoi(cmp.Or(os.Getenv("MACHINES"), "5000"))
 	if err != nil {

@@ -30,7 +30,7 @@ func guarded(texts Texts, inner http.Handler) http.Handler {
 	})
 }
 
-// asking replaces what is said to somebody who is not known.
+// asking replaces the answer to somebody who is not known.
 type asking struct {
 	http.ResponseWriter
 	page        string // empty: not for a browser

@@ -106,7 +106,7 @@ func (r reader) lease(ctx context.Context, in *picture.Input) error {
 // aging is after what time a page changes although nothing has happened: it says how long something is wrong.
 const aging = 10 * time.Minute
 
-// digest returns a hash of what a reader sees, without the seconds that pass.
+// digest returns a hash of the content that a reader sees, without the seconds that pass.
 func digest(p picture.Picture) (string, error) {
 	sum := sha256.New()
 	p.Time = metav1.NewTime(p.Time.Truncate(aging))

@@ -39,7 +39,7 @@ type Texts struct {
 	Policy string // Content-Security-Policy of both
 }
 
-// looked is how the fleet stands, and a digest of what a reader sees of it.
+// looked is the state of the fleet, with a digest of the content that a reader sees.
 type looked struct {
 	picture picture.Picture
 	digest  string

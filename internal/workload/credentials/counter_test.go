@@ -25,7 +25,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// cluster is what a counter looks at.
+// cluster has the objects that a counter looks at.
 type cluster struct {
 	t                   *testing.T
 	replicators, relays []corev1.Pod

@@ -77,7 +77,8 @@ func rank(s probe.CredentialsSeen) int {
 
 func timeOf(s probe.CredentialsSeen) time.Time { return ptr.Deref(s.LastUsed, time.Time{}) }
 
-// linger returns what is not seen. It stays for a round more: of what was not seen a moment ago, one look says little.
+// linger returns unseen, or, for a round more, the last list that was not empty: so soon after it, one look says
+// little.
 func (m *memory) linger(unseen []string, now time.Time, period time.Duration) []string {
 	if len(unseen) > 0 {
 		m.unseen, m.at = slices.Compact(slices.Sorted(slices.Values(unseen))), now

@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
-// filesOf returns what is to be written and what it says, or why nothing can be. Errors and warnings name the object and the
-// key, and show no value.
+// filesOf returns the files to write and their settings, or an error. Errors and warnings name the object and the key,
+// and show no value.
 func filesOf(namespace string, secret *corev1.Secret, bundle *corev1.ConfigMap) (map[string]string, *upstream.Settings, error) {
 	files, settings, err := settingsOf(secret)
 	if err != nil {
@@ -147,7 +147,7 @@ func switchTo(link, target string) error {
 	return os.Rename(beside, link)
 }
 
-// removeOthers removes the previous folders, also those of a run that was killed.
+// removeOthers removes the earlier folders, also those of a run that was killed.
 func removeOthers(folder, current string) error {
 	found, err := filepath.Glob(filepath.Join(folder, "..settings-*"))
 	for _, path := range found {

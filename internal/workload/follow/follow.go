@@ -26,7 +26,7 @@ const (
 	ConfigMapName = "fairlead-trusted-ca" // the certificates, which a Secret in thousands of namespaces has no room for
 )
 
-// Options say what is followed, and where to.
+// Options name the objects to follow, and the destination.
 type Options struct {
 	Namespace  string // of the Secret and the ConfigMap
 	Folder     string
@@ -118,7 +118,7 @@ func (f *follower) notify() {
 	}
 }
 
-// write brings the folder to what is newest. What cannot be read, or is gone, changes nothing.
+// write brings the folder to the newest state. Objects that cannot be read, or are gone, change nothing.
 func (f *follower) write() {
 	f.mutex.Lock()
 	secret, bundle := f.secret, f.bundle

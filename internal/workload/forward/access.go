@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/egress"
 )
 
-// access is what the log says of a request. It has no path and no header: these may hold secrets. Nothing in it is longer than
-// what it names can be.
+// access has the fields of a request's log line. It has no path and no header: these may hold secrets. No field is
+// longer than a legal value can be.
 type access struct{ namespace, method, host, port, decision string }
 
 // asked is known before anything is decided.

@@ -19,7 +19,8 @@ var statuses = map[egress.Reason]int{
 	egress.NotSupported: http.StatusNotImplemented, egress.Itself: http.StatusLoopDetected,
 }
 
-// proxyErrors are the nearest of the types of RFC 9209, section 2.3; that of all other statuses is destination_unavailable.
+// proxyErrors are the nearest types of RFC 9209, section 2.3. The type of all other statuses is
+// destination_unavailable.
 var proxyErrors = map[int]string{
 	http.StatusBadRequest: "http_request_error", http.StatusNotImplemented: "http_request_error", http.StatusForbidden: "http_request_denied",
 	http.StatusLoopDetected: "proxy_loop_detected", http.StatusGatewayTimeout: "connection_timeout",

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/workload/headers"
 )
 
-// body is what a client sends. The answer may come before its end. A nil one is no body.
+// body is a request body that a client sends. The answer may come before its end. Nil stands for no body.
 type body struct {
 	io.ReadCloser
 	interrupt func(time.Time) error // sets the deadline of the reads

@@ -43,8 +43,8 @@ func (c *connections) state(limits Limits) func(net.Conn, http.ConnState) {
 	}
 }
 
-// add counts a connection, unless there are too many. All of a machine come from its loopback interface, and share no limit
-// but that of all.
+// add counts a connection, unless there are too many. The connections of a machine all come from its loopback
+// interface. Only the limit on all connections applies to them.
 func (c *connections) add(conn net.Conn, limits Limits) bool {
 	at, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
 	source := at.Addr().Unmap()

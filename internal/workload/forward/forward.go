@@ -24,7 +24,7 @@ import (
 // maxIdle is how many connections to destinations may wait for a next request: one client can ask as many as there are.
 const maxIdle = 256
 
-// Options are what a proxy is made of.
+// Options are the settings of a proxy.
 type Options struct {
 	Folder *upstream.Folder
 	Policy egress.Policy
@@ -113,7 +113,7 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	r.In.Header = nil
 }
 
-// buffers are what bodies are copied with. Else each response would have one of its own.
+// buffers are shared for copying bodies. Else each response would have one of its own.
 type buffers struct{ pool sync.Pool }
 
 func (b *buffers) Get() []byte {

@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
-// metrics are what a proxy tells of itself.
+// metrics are the metrics of a proxy.
 type metrics struct {
 	requests *prometheus.CounterVec
 	proxy    *Proxy

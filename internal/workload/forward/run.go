@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
-// Config is what the command line says.
+// Config has the options of the command line.
 type Config struct {
 	Listen []string // addresses; "systemd" for the sockets that systemd hands over (systemd.socket(5))
 	Folder string   // of the settings

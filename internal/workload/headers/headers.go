@@ -32,7 +32,7 @@ func TooMany(header http.Header) bool {
 	return fields > MaxFields
 }
 
-// ErrTooMany is what a read returns once a header has more than MaxFields.
+// ErrTooMany is the error of a read once a header has more than MaxFields.
 var ErrTooMany = errors.New("a header has more than 100 fields")
 
 // Conn counts the fields of each header that is to come.
@@ -98,7 +98,7 @@ func (c *Conn) OnEnd(do func()) {
 	}
 }
 
-// pieces are what bodies are copied with. Else net/http takes 32 KiB for each that is under way.
+// pieces are shared for copying bodies. Else net/http takes 32 KiB for each that is under way.
 var pieces = sync.Pool{New: func() any { return new([8 << 10]byte) }}
 
 // ReadFrom writes what a reader has.

@@ -13,7 +13,7 @@ import (
 // small is the size below which a piece is copied: the pipe of splice would cost more than it saves.
 const small = 4 << 10 // bytes
 
-// most is moved at once, as much as the pipe of splice holds: what is moved is counted afterwards.
+// most bytes are moved at once, as many as the pipe of splice holds: they are counted afterwards.
 const most = 1 << 20 // bytes
 
 // pipes are the pipes that splice may hold at once, of two file descriptors each. Where a side does not read, it holds one for as long as

@@ -16,7 +16,7 @@ import (
 // once; but it may have more to say. Not for ever: a side that is gone altogether looks the same.
 const Linger = 5 * time.Minute
 
-// afterBreak is for what is on its way when one side breaks off.
+// afterBreak is the time for bytes that are on their way when one side breaks off.
 const afterBreak = 5 * time.Second
 
 // End is one side of a tunnel.
@@ -29,7 +29,7 @@ type End struct {
 	Early []byte // what it has said already
 }
 
-// Traffic is what a tunnel has carried, and how it came to its end.
+// Traffic has the bytes that a tunnel has carried, and the reason of its end.
 type Traffic struct {
 	FromFirst, FromSecond int64 // bytes
 	Reason                string
@@ -114,7 +114,7 @@ func carry(to, from End, bytes *atomic.Int64) error {
 	return err
 }
 
-// counted is a connection that counts what is written.
+// counted is a connection that counts the bytes written.
 type counted struct {
 	net.Conn
 	bytes *atomic.Int64

@@ -17,7 +17,7 @@ import (
 // parallel is how many CorporateProxies are tried at a time.
 const parallel = 32
 
-// runner tries what is due, and writes what was found.
+// runner tries the tasks that are due, and writes the answers.
 type runner struct {
 	Options
 
@@ -98,8 +98,8 @@ func (r *runner) run(ctx context.Context) {
 	}
 }
 
-// begin begins to try what is due, and returns when to look again. A proxy that does not answer delays no other: each that was
-// tried writes its answer, and has run look again.
+// begin starts the tries that are due, and returns when to look again. A proxy that does not answer delays no other:
+// each try writes its own answer, and makes run look again.
 func (r *runner) begin(ctx context.Context, under *sync.WaitGroup) time.Duration {
 	r.forget()
 	failed := r.write(ctx)
@@ -156,7 +156,7 @@ func (r *runner) due(name string, task probe.Task) time.Duration {
 	return time.Until(*last.Next)
 }
 
-// write writes what is not written, and says whether that failed.
+// write writes the answers that are not written yet, and reports whether that failed.
 func (r *runner) write(ctx context.Context) (failed bool) {
 	r.writing.Lock()
 	defer r.writing.Unlock()

@@ -50,7 +50,7 @@ func refusing(t *testing.T, status int) (address string, asked *atomic.Int32) {
 	return listener.Addr().String(), asked
 }
 
-// round tries what is due, to its end.
+// round runs the tries that are due, to their end.
 func (r *runner) round(ctx context.Context) {
 	var under sync.WaitGroup
 	r.begin(ctx, &under)
@@ -99,7 +99,7 @@ func TestARefusedPasswordIsNotSentAgainBecauseItsAnswerWasNotWritten(t *testing.
 	}
 }
 
-// The time between is what the answer says: nobody waits for it.
+// The time to the next try is taken from the answer: the test does not wait.
 func TestARefusedPasswordRestsForLongerEachTime(t *testing.T) {
 	t.Parallel()
 	address, asked := refusing(t, http.StatusProxyAuthRequired)
@@ -220,7 +220,7 @@ func TestAProxyThatDoesNotAnswerDelaysNoOther(t *testing.T) {
 	}
 }
 
-// What could not be written must not take the place of what was written since.
+// An answer that could not be written must not replace a newer one.
 func TestANewerAnswerStays(t *testing.T) {
 	t.Parallel()
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: probe.PreflightName}}

@@ -22,7 +22,8 @@ import (
 type Prober struct {
 	// Stage is how long each stage may take.
 	Stage time.Duration
-	// Cluster are the authorities of the cluster's API server, by each of its addresses. They count as the system's for what is
+	// Cluster are the authorities of the cluster's API server, by each of its addresses. They count as the system's for
+	// targets that are reached directly. Nil: there are none.
 	// reached directly. Nil: there are none.
 	Cluster *x509.CertPool
 
@@ -37,7 +38,7 @@ func NewProber(stage time.Duration) *Prober {
 	return p.fresh()
 }
 
-// fresh is the same without a memory of what a proxy refused.
+// fresh returns a copy without the memory of credentials that a proxy refused.
 func (p *Prober) fresh() *Prober {
 	next := *p
 	next.dialer = upstream.NewDialer(next.connect)

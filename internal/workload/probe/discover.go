@@ -53,7 +53,7 @@ func newDiscovery(reader client.Reader, selectors []string, log *slog.Logger) (*
 	return d, nil
 }
 
-// read returns what is known, and asks if it is time. What cannot be asked keeps what was known.
+// read returns the targets that are known, and asks again if it is time. If asking fails, the known targets stay.
 func (d *discovery) read(ctx context.Context, at time.Time) []probe.Target {
 	switch {
 	case d == nil:

@@ -144,7 +144,7 @@ func (f *fleet) created() map[string]time.Time {
 // relayAt is where a relay listens; nothing if there is none.
 type relayAt struct{ proxy, health string }
 
-// relays returns the addresses of the relays by node; while one replaces another, that of the one that is ready.
+// relays returns the addresses of the relays by node. While one relay replaces another, it is the one that is ready.
 func (f *fleet) relays() map[string]relayAt {
 	best, address := map[string]int{}, map[string]relayAt{}
 	for _, object := range f.pods.List() {
@@ -205,7 +205,7 @@ func (f *fleet) due(now time.Time, created map[string]time.Time, period time.Dur
 	return due
 }
 
-// counts reports whether what was seen of a node counts: a failure does if it is the second one in a row.
+// counts reports whether the observation of a node counts: a failure does if it is the second one in a row.
 func (f *fleet) counts(name string, results []probe.TargetResult) bool {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -232,7 +232,8 @@ func throughRelay(targets []probe.Target, choose chooser) []probe.Target {
 	return through
 }
 
-// relaySettings lead through one relay alone. Authorities stay: what is behind it is the same.
+// relaySettings returns settings that lead through one relay alone. The authorities stay: the destinations are the
+// same.
 func relaySettings(address string, of *upstream.Settings) (*upstream.Settings, error) {
 	u, err := proxyurl.Parse(fmt.Sprintf("http://%s:_@%s", relayUser, address))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package probe tries what a cluster must reach, and what not: from its own place, and through the relay of every node.
-// It opens the connections; what was seen is judged by package internal/core/probe.
+// Package probe tries the targets that a cluster must reach, and those that it must not: from its own place, and
+// through the relay of every node. It opens the connections; package internal/core/probe judges the observations.
 package probe
 
 import (
@@ -120,7 +120,7 @@ func newAgent(ctx context.Context, config *rest.Config, opts Options) (*agent, e
 	return a, err
 }
 
-// authoritiesOf are those of the API server, which no system knows.
+// authoritiesOf returns the authorities of the API server, which no system knows.
 func authoritiesOf(config *rest.Config) *x509.CertPool {
 	pem := config.CAData
 	if config.CAFile != "" {
@@ -131,7 +131,7 @@ func authoritiesOf(config *rest.Config) *x509.CertPool {
 	return pool
 }
 
-// round tries everything from this pod, and publishes what is known.
+// round tries everything from this pod, and publishes the result.
 func (a *agent) round(ctx context.Context) {
 	began := time.Now()
 	limited, cancel := context.WithDeadline(ctx, began.Add(a.Period*9/10))

@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 )
 
-// targetsFile is read each round. What cannot be read as a list changes nothing; of a list, what is right counts.
+// targetsFile is read each round. A text that is no list changes nothing; from a list, the valid targets count.
 type targetsFile struct {
 	path string // empty: there is none
 	log  *slog.Logger

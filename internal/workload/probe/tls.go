@@ -93,7 +93,7 @@ func nameOf(certificate *x509.Certificate) string {
 	return strings.ToValidUTF8(name, "")
 }
 
-// certificateFault says what is wrong with a certificate, or with the connection.
+// certificateFault returns the fault of a certificate, or of the connection.
 func certificateFault(err error) probe.Fault {
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError

@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )
 
-// RelayClient is the client that decides as a relay reads NO_PROXY; all others are those of package dialect.
+// RelayClient decides as a relay reads NO_PROXY. All other clients are those of package dialect.
 const RelayClient = "relay"
 
 // chooser says which way the settings choose for a destination, and why. The way is empty if the client goes nowhere.

@@ -22,7 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
-// The password has what is percent-encoded in a URL.
+// The password has characters that are percent-encoded in a URL.
 const (
 	username = "corp user"
 	password = `p@ss%:/?#ü`
@@ -108,7 +108,7 @@ func (c *company) ca() string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate().Raw}))
 }
 
-// hub is what all relays here lead to, a name that nobody resolves.
+// hub is the target of all relays here, a name that nobody resolves.
 var hub = Target{Host: "hub.invalid", Port: 8091}
 
 // serve hands each connection to a function, and closes it then.

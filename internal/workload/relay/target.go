@@ -17,8 +17,8 @@ type Target struct {
 
 func (t Target) String() string { return net.JoinHostPort(t.Host, strconv.Itoa(int(t.Port))) }
 
-// ParseTargets reads host:port of each target. Refused is what cannot be told apart: all names lead to 127.0.0.1, so a
-// port is one target's alone. An error names the target.
+// ParseTargets reads host:port of each target. A port belongs to one target, since all names lead to 127.0.0.1: a
+// second one is refused. An error names the target.
 func ParseTargets(texts []string) ([]Target, error) {
 	if len(texts) == 0 {
 		return nil, errors.New("there is no target: say --target=host:port")

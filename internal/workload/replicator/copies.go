@@ -29,8 +29,7 @@ var copiesDesc = prometheus.NewDesc("fairlead_copies",
 var trustedCACopiesDesc = prometheus.NewDesc("fairlead_trusted_ca_copies",
 	"Namespaces that have or need a copy of the ConfigMap fairlead-trusted-ca, by its state.", []string{"state"}, nil)
 
-// latest remembers what was last decided for each namespace: for metrics, and to announce changes only. A standby has decided
-// nothing.
+// latest has the last decision for each namespace: for metrics, and to announce changes only. A standby has none.
 type latest[T comparable] struct {
 	mu sync.Mutex
 	of map[string]T

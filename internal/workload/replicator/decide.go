@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
-// source is what the Secret in the own namespace says. With a problem, no copy is changed in any way.
+// source has the content of the Secret in the own namespace. With a problem, no copy is changed in any way.
 type source struct {
 	data      map[string][]byte
 	changedAt time.Time
@@ -49,7 +49,7 @@ type state struct {
 	now         time.Time
 }
 
-// needs is what pods of a namespace may still read.
+// needs says which objects pods of a namespace may still read.
 type needs struct {
 	secret    bool // anything of the Secret
 	ca        bool // its key of the authorities
@@ -97,7 +97,7 @@ func mayRemove(s state) bool {
 	return isOurs(s.copy) && (s.excluded || losesCA(s)) || losesTrustedCA(s)
 }
 
-// stillNeeded returns what is to be removed although pods refer to it.
+// stillNeeded returns the objects that are to be removed although pods refer to them.
 func stillNeeded(s state, refer needs) needs {
 	secret := isOurs(s.copy)
 	return needs{

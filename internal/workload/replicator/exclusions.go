@@ -31,7 +31,7 @@ const (
 // longestWait bounds how long the end of an exclusion is waited for at once: timers follow no clock that is set.
 const longestWait = time.Hour
 
-// exclusion is what the label and the annotation of a namespace say.
+// exclusion has the state that the label and the annotation of a namespace mean.
 type exclusion struct {
 	state  string // empty if the label does not exclude it
 	end    time.Time

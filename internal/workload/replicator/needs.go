@@ -54,7 +54,7 @@ const everyVariable = "*_PROXY"
 // reference is to a key of a Secret or of a ConfigMap.
 type reference struct{ secret, configMap, key string }
 
-// references lists those of a pod.
+// references returns the references of a pod to Secrets and ConfigMaps.
 func references(spec *corev1.PodSpec) []reference {
 	var found []reference
 	for _, c := range containersOf(spec) {
@@ -156,7 +156,7 @@ func (s *settling) of(namespace string, now time.Time) *unused {
 	return s.since[namespace]
 }
 
-// watch takes what pods refer to now, and returns what counts as in use: also what was in use less than settleTime ago.
+// watch takes the references that pods have now, and returns those in use: also the ones seen less than settleTime ago.
 func (s *settling) watch(namespace string, now time.Time, seen needs) needs {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -59,7 +59,7 @@ func options() controller.Options {
 	}
 }
 
-// concerned are all namespaces if a source changed, and that of a copy.
+// concerned returns all namespaces if a source changed, or the namespace of a copy.
 func (r *Reconciler) concerned(ctx context.Context, object client.Object) []reconcile.Request {
 	if object.GetNamespace() != r.Namespace || r.origin.apart() && object.GetName() == proxysecret.Name {
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: object.GetNamespace()}}}
@@ -88,7 +88,7 @@ func (r *Reconciler) firstToNeed(ctx context.Context, pod client.Object) []recon
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: pod.GetNamespace()}}}
 }
 
-// created lets through what is new alone: a pod's label does not come later.
+// created lets only new objects through: a pod's label does not come later.
 var created = predicate.Funcs{
 	UpdateFunc: func(event.UpdateEvent) bool { return false },
 	DeleteFunc: func(event.DeleteEvent) bool { return false },

@@ -188,7 +188,7 @@ func untilAnswered(ctx context.Context, longest time.Duration) (longer context.C
 	return longer, sync.OnceFunc(func() { close(answered) })
 }
 
-// answer is what a request says of the credential that it had.
+// answer is the verdict of a request about the credential that it had.
 type answer int
 
 const (

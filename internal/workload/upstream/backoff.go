@@ -24,7 +24,7 @@ const (
 	patience = 10 * time.Second
 )
 
-// account is a user at a proxy: it is what a directory locks.
+// account is a user at a proxy. It is the unit that a directory locks.
 type account struct {
 	refused int         // times in a row, whatever the password was
 	recent  []time.Time // refusals within longPause

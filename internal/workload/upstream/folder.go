@@ -83,7 +83,7 @@ func (f *Folder) read() error {
 	return nil
 }
 
-// tick is more than that of any file system's clock: two files that came within it look the same.
+// tick is longer than a tick of any file system's clock: two files that came within it look the same.
 const tick = 100 * time.Millisecond
 
 // stampNow changes when somebody puts other files into the place of those that are here; empty if nobody can tell. The

@@ -15,8 +15,8 @@ import (
 // HostsFile is the path of a file as /etc/hosts.
 type HostsFile string
 
-// Hosts is what the kubelet writes: the pod's hostAliases, or the node's own file with hostNetwork. Go's resolver does not
-// read it in the relay's image, which says hosts: dns.
+// Hosts is the file that the kubelet writes: the pod's hostAliases, or the node's own file with hostNetwork. Go's
+// resolver does not read it in the relay's image, which says hosts: dns.
 const Hosts HostsFile = "/etc/hosts"
 
 // Addresses returns the addresses that the file has for a name.

@@ -34,16 +34,16 @@ const (
 	SettingsFile      = "settings"             // all but the authorities, as systemd's EnvironmentFile= reads them without quotes
 )
 
-// RevisionHeader is where a relay's /readyz says what is in its RevisionFile.
+// RevisionHeader is the header in which a relay's /readyz sends the content of its RevisionFile.
 const RevisionHeader = "Fairlead-Revision"
 
-// Settings are what a folder says.
+// Settings are the settings in a folder.
 type Settings struct {
 	HTTP, HTTPS Proxy
 	NoProxy     string
 	Key         string // of fingerprints; empty: one of this process
 	Revision    string // that these settings are; empty: nobody says
-	// Warnings name what is ignored, and why. They show no value.
+	// Warnings name keys that are ignored, and why. They show no value.
 	Warnings []string
 	// Authorities are those by which an https:// proxy is known: the system's and the folder's. A company's bundle takes
 	// hundreds of kilobytes, and is read once.

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Usage is what a dialer has seen of a credential.
+// Usage has a dialer's observations of a credential.
 type Usage struct {
 	Fingerprint  string    // says nothing of the credential to who lacks the key
 	LastAccepted time.Time // by a proxy; zero if never
@@ -62,7 +62,7 @@ func (s *Settings) credentials() []Credential {
 	return slices.DeleteFunc(slices.Concat(s.HTTPS.Credentials, s.HTTP.Credentials), Credential.IsZero)
 }
 
-// validMark is what a fingerprint of the management cluster looks like: it becomes a label of metrics.
+// validMark matches a fingerprint of the management cluster: it becomes a label of metrics.
 var validMark = regexp.MustCompile(`^[!-~]{1,128}$`)
 
 // mark notes the fingerprints that come with the settings. One is of all the credentials of a place.
@@ -89,8 +89,8 @@ func (s *Settings) remember(previous *Settings) {
 	}
 }
 
-// fingerprint is that of the management cluster, or one of our own. With the same key, dialers name the same credential
-// alike.
+// fingerprint returns the fingerprint of the management cluster, or one of our own. With the same key, dialers name the
+// same credential alike.
 func (s *Settings) fingerprint(header string) string {
 	if s == nil {
 		return fingerprint("", header)
@@ -98,7 +98,7 @@ func (s *Settings) fingerprint(header string) string {
 	return cmp.Or(s.marks[header], fingerprint(s.Key, header))
 }
 
-// randomKey makes fingerprints that nobody can compare with those of another process.
+// randomKey makes fingerprints that cannot be compared with those of another process.
 var randomKey = rand.Text()
 
 // fingerprint is short: it tells a handful of credentials apart.

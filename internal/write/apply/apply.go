@@ -39,7 +39,7 @@ type RefusedError struct{ Object, Message string }
 
 func (e *RefusedError) Error() string { return fmt.Sprintf("%s: %s", e.Object, e.Message) }
 
-// Answer is what the API server answered.
+// Answer is the API server's answer to a write.
 type Answer struct {
 	UID   types.UID
 	At    metav1.Time // when our fields last changed, by the API server's clock

@@ -121,7 +121,7 @@ func (r *Reconciler) forget(ctx context.Context, key types.NamespacedName, s dec
 	return nil
 }
 
-// decide has package decide decide, with what is remembered of the cluster's list.
+// decide calls package decide, with the findings that are remembered about the cluster's list.
 func (r *Reconciler) decide(s decide.State) decide.Decision {
 	return decide.Decide(s, r.memory.lintOf(client.ObjectKeyFromObject(s.Cluster)))
 }

@@ -206,7 +206,7 @@ func TestAReportWithoutStatusWaitsForItsCluster(t *testing.T) {
 	}
 }
 
-// behind is an API server whose Cluster is another than that of the cache, which is a watch of its own.
+// behind is an API server whose Cluster has another UID than the one in the cache.
 type behind struct{ client.Reader }
 
 func (b behind) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {

@@ -25,7 +25,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
 )
 
-// infrastructure is what the API server answers about the infrastructure object of a cluster.
+// infrastructure has the API server's answers about the infrastructure object of a cluster.
 type infrastructure struct {
 	client.Reader
 	spec map[string]any

@@ -33,7 +33,7 @@ func clusterKey(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: "ns", Name: name}
 }
 
-// countedFleet is a fleet in a fake API server, which counts what is asked of it. It takes Secrets without keeping them.
+// countedFleet is a fleet in a fake API server, which counts the requests. It takes Secrets without keeping them.
 type countedFleet struct {
 	*testing.T
 	*Reconciler
@@ -156,7 +156,7 @@ func (f *countedFleet) apply(secret client.Object, patch client.Patch) error {
 	return nil
 }
 
-// reconcileAll reconciles each cluster once, and returns what was asked of the API server.
+// reconcileAll reconciles each cluster once, and returns the requests to the API server.
 func (f *countedFleet) reconcileAll(clusters int) map[string]int {
 	f.Helper()
 	before := maps.Clone(f.requests)

@@ -27,7 +27,7 @@ func (f *countedFleet) reportOf(name string) *v1alpha1.ProxyReport {
 	return report
 }
 
-// onClient puts something between the reconciler and what is counted.
+// onClient puts functions between the reconciler and the client that counts.
 func (f *countedFleet) onClient(funcs interceptor.Funcs) {
 	f.Helper()
 	below, ok := f.Client.(client.WithWatch)

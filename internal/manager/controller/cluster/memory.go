@@ -15,8 +15,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/manager/controller/findings"
 )
 
-// memory is what this process remembers of each cluster between two looks at it. It is empty after a start, and its lock is
-// held over no request.
+// memory has what this process remembers about each cluster between two reconciles. It is empty after a start. Its lock
+// is never held over a request.
 type memory struct {
 	linted int // how many lists were linted, for tests
 
@@ -53,7 +53,7 @@ type failures struct {
 	until         time.Time // the next attempt
 }
 
-// of returns what is remembered of a cluster, which may be nothing yet. The caller holds mu.
+// of returns the memory of a cluster, and creates it if there is none. The caller holds mu.
 func (m *memory) of(cluster types.NamespacedName) *clusterMemory {
 	if m.by == nil {
 		m.by = map[types.NamespacedName]*clusterMemory{}
@@ -64,7 +64,7 @@ func (m *memory) of(cluster types.NamespacedName) *clusterMemory {
 	return m.by[cluster]
 }
 
-// change changes what is remembered of a cluster.
+// change changes the memory of a cluster.
 func (m *memory) change(cluster types.NamespacedName, do func(*clusterMemory)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,7 +89,7 @@ func (m *memory) wrote(cluster types.NamespacedName, report *v1alpha1.ProxyRepor
 	m.change(cluster, func(c *clusterMemory) { c.written = writtenReport{report, time.Now()} })
 }
 
-// latest returns the newer one of what was written and what the cache has, which may be nil.
+// latest returns the newer one of the report that was written last and the one in the cache, which may be nil.
 func (m *memory) latest(cluster types.NamespacedName, cached *v1alpha1.ProxyReport) *v1alpha1.ProxyReport {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -170,7 +170,8 @@ func (m *memory) untilCollected(cluster types.NamespacedName, now time.Time) tim
 	return 0
 }
 
-// The first waits for what is not watched; each further one is twice as long, up to the interval of the paced re-apply.
+// The first waits for changes that no watch reports. Each further wait is twice as long, up to the interval of the
+// paced re-apply.
 const (
 	firstTaken   = time.Minute     // a name that is taken
 	firstUnread  = time.Minute     // facts that cannot be read, while the previous ones stay
@@ -213,8 +214,8 @@ func (m *memory) attemptDue(cluster types.NamespacedName, now time.Time) bool {
 	return !until.IsZero() && !now.Before(until)
 }
 
-// lintOf returns what is found in the list of a cluster. It is remembered: asking the clients takes longer than all else that
-// is decided, and a change of the password changes no list.
+// lintOf returns the findings about a cluster's list, from memory if the input is the same. Asking the clients takes
+// longer than all other decisions, and a change of the password changes no list.
 func (m *memory) lintOf(cluster types.NamespacedName) findings.ListFindings {
 	return func(in lint.Input) findings.List {
 		digest := findings.Digest(in)

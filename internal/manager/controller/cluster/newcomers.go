@@ -21,7 +21,7 @@ type newcomers struct {
 // patience is how long a newcomer is waited for at most, so that one that is stuck, or many of them, do not hold up a fan-out.
 const patience = 200 * time.Millisecond
 
-// arrive returns what is to be called when the newcomer has its Secrets.
+// arrive counts a newcomer. The caller calls leave when the newcomer has its Secrets.
 func (n *newcomers) arrive() (leave func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -42,7 +42,7 @@ func (w *waveFleetTest) task() (probe.Task, bool) {
 	return task, true
 }
 
-// answers is what the preflight would find.
+// answers writes the preflight's answer to a task.
 func (w *waveFleetTest) answers(task probe.Task, state probe.State, reason probe.Reason) {
 	w.Helper()
 	next := time.Now().Add(time.Minute)

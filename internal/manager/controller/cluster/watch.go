@@ -123,7 +123,7 @@ func (r *Reconciler) reports() handler.EventHandler {
 // affected returns the clusters that a change of an object concerns; old is nil for one that is new, now for one that is gone.
 type affected func(ctx context.Context, old, now client.Object) []reconcile.Request
 
-// fanOut reconciles the clusters that a change concerns, after those of single clusters.
+// fanOut reconciles the clusters that a change concerns, at a lower priority than changes of a single cluster.
 func (r *Reconciler) fanOut(of affected) handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q machinery.Queue) {

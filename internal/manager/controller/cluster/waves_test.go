@@ -73,7 +73,7 @@ func (w *waveFleetTest) changeProxy(change func(*v1alpha1.CorporateProxy)) {
 	w.must(w.objects.Update(w.Context(), proxy))
 }
 
-// round decides once for the fleet, and has each cluster reconciled once. It returns what was decided.
+// round decides once for the fleet, and has each cluster reconciled once. It returns the status of the rollout.
 func (w *waveFleetTest) round() v1alpha1.RolloutStatus {
 	w.Helper()
 	if _, err := w.Waves.Reconcile(w.Context(), ctrl.Request{}); err != nil {

@@ -174,8 +174,8 @@ func (r *Reconciler) remember(ctx context.Context, report *v1alpha1.ProxyReport,
 	return next
 }
 
-// writeMetadata writes into the report's metadata what the cluster was promised, if it is due, and restores the
-// finalizer. again: what is not urgent is written, too.
+// writeMetadata writes the promises to the cluster into the report's metadata, if they are due, and restores the
+// finalizer. With again, promises that are not urgent are written, too.
 func (r *Reconciler) writeMetadata(ctx context.Context, s *decide.State, d decide.Decision, again bool) error {
 	var annotations map[string]string
 	var finalizer string
@@ -238,8 +238,8 @@ func (r *Reconciler) paceNext(s decide.State, w decide.Writes, status v1alpha1.P
 	}
 }
 
-// existing names what is there where blank Secrets may only be created. All of them are asked for before the first is:
-// where one had content, no other one is to be blank.
+// existing names the objects that exist already where blank Secrets may only be created. All of them are asked for
+// before the first is created: if one had content, no other one is to be blank.
 func (r *Reconciler) existing(ctx context.Context, attempts []decide.Attempt) (names []string) {
 	for _, a := range attempts {
 		var exists *apply.ExistsError
@@ -250,7 +250,7 @@ func (r *Reconciler) existing(ctx context.Context, attempts []decide.Attempt) (n
 	return names
 }
 
-// send writes what is due, side by side: the answers take most of the time.
+// send writes the objects that are due, side by side: waiting for the answers takes most of the time.
 func (r *Reconciler) send(ctx context.Context, attempts []decide.Attempt, blank bool) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime/2) // so that there is time for the status
 	defer cancel()

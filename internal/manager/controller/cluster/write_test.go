@@ -21,7 +21,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
-// server takes what is applied, but for what it has an error for, and has the key of the write memory.
+// server is an API server that takes every object that is applied, except those with an error in errors. It has the
+// key of the write memory.
 type server struct {
 	client.Client
 	errors  map[string]error // by kind

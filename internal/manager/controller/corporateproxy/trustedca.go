@@ -15,9 +15,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/manager/controller/settings"
 )
 
-// trustedCAStatus puts how the certificates stand into the status of the
-// CorporateProxy that names them. While they cannot be read, the last known
-// expiry stays: it is that of the bundle which machines still get.
+// trustedCAStatus writes the state of the certificates into the status of the
+// CorporateProxy that names them. While they cannot be read, the last known expiry
+// stays, since machines still get that bundle.
 func trustedCAStatus(status *v1alpha1.CorporateProxyStatus, proxy *v1alpha1.CorporateProxy, certificates []cabundle.Certificate, now time.Time) {
 	if proxy.Spec.TrustedCARef == nil {
 		status.TrustedCAExpiry = nil

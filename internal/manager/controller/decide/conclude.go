@@ -18,8 +18,8 @@ import (
 // contended is how many reverts in a row make a rival.
 const contended = 2
 
-// Conclude returns the status of a report after what was decided for its cluster was written as far as it went, with these
-// findings. It is pure.
+// Conclude returns the status of a report, from the decision, the results of the writes, and these findings. It is
+// pure.
 func Conclude(s State, d Decision, w Writes, found []v1alpha1.ReportedFinding) v1alpha1.ProxyReportStatus {
 	status, out := d.Status, w.Outcome()
 	status.Secrets, status.Conditions, status.Nodes = slices.Clone(status.Secrets), slices.Clone(status.Conditions), status.Nodes.DeepCopy()
@@ -58,7 +58,7 @@ func setRevisionSince(status *v1alpha1.ProxyReportStatus, s State) {
 	}
 }
 
-// setConditions says what was decided and what became of it.
+// setConditions sets the conditions that follow from the decision and from the outcome of the writes.
 func setConditions(status *v1alpha1.ProxyReportStatus, d Decision, out Outcome, generation int64) {
 	conditions := &status.Conditions
 	pause := ""

@@ -19,8 +19,8 @@ import (
 // The operator alone writes conditions: who has the token of "fairlead-operator deliver" changes what was delivered, and nothing
 // else of a report.
 
-// setDelivered sets the condition that follows from what was delivered and what the Secrets have now, and removes it where nobody
-// delivers.
+// setDelivered sets the condition that follows from status.delivered and from the Secrets as they are now. It removes
+// the condition where nothing is delivered.
 func setDelivered(status *v1alpha1.ProxyReportStatus) {
 	condition := delivery.Condition(status.Delivered, RecordOf(*status, render.ValuesRole).HMAC)
 	if condition == nil {
@@ -31,8 +31,8 @@ func setDelivered(status *v1alpha1.ProxyReportStatus) {
 	meta.SetStatusCondition(&status.Conditions, *condition)
 }
 
-// DeliveredNews reports whether the condition of a report is another than follows from the rest of it. That is asked of the report as
-// it is now: the event of what was delivered may come while a reconcile has an older one in its hands.
+// DeliveredNews reports whether the condition of a report differs from the one that follows from the rest of it. The
+// report is taken as it is now: the event may come while a reconcile has an older one.
 func DeliveredNews(e event.UpdateEvent) bool {
 	report, ok := e.ObjectNew.(*v1alpha1.ProxyReport)
 	if !ok {

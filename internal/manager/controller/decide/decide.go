@@ -30,7 +30,7 @@ type Decision struct {
 	Lint func() []v1alpha1.ReportedFinding // finds what is in the status; nil: that stays
 }
 
-// Decide decides, and has lint find what is in the list. The findings are not in the decision yet.
+// Decide decides, and calls lint with the list. The findings are not in the decision yet.
 func Decide(s State, lint findings.ListFindings) Decision {
 	last := s.Last()
 	d := Decision{Status: *last.DeepCopy(), lists: reportedLists(last), Paused: machinery.Paused(s.Cluster)}
@@ -134,8 +134,7 @@ func effective(s State) (resolve.Effective, error) {
 	})
 }
 
-// asProblem wraps what is not a Problem yet: nothing that render returns may
-// end in an endless retry.
+// asProblem wraps an error that is no Problem yet: no error of render may end in an endless retry.
 func asProblem(s State, err error) *resolve.Problem {
 	var p *resolve.Problem
 	if errors.As(err, &p) {
@@ -144,7 +143,7 @@ func asProblem(s State, err error) *resolve.Problem {
 	return &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: inputs.Cluster(s.Cluster).Object(), Detail: err.Error()}
 }
 
-// The bounds of a report, which are those of the CRD's schema.
+// The bounds of a report, equal to those in the CRD's schema.
 const (
 	maxRefusals      = 20
 	maxEntries       = 64

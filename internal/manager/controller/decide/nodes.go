@@ -14,17 +14,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
-// Machine is what counting needs to know of a Machine or a MachinePool.
+// Machine has the fields of a Machine or a MachinePool that counting needs.
 type Machine struct {
 	Pool    bool
 	Created metav1.Time
 	Owner   Owner
 }
 
-// Owner is who replaces a machine; the zero value is nobody.
+// Owner is the object that replaces a machine; the zero value stands for none.
 type Owner struct{ Kind, Name string }
 
-// MachinePoolKind is the kind of what is no Machine and yet counted.
+// MachinePoolKind is the kind of a MachinePool, which is counted though it is no Machine.
 const MachinePoolKind = "MachinePool"
 
 // OwnerOf says who replaces a machine: the MachineDeployment or MachinePool that

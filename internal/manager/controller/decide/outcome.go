@@ -22,7 +22,7 @@ const (
 	writeFailed    = "failed"
 )
 
-// Everything here is pure: what is due, before it is written, and what the answers mean, after.
+// Everything here is pure: which writes are due, and what the answers mean.
 
 // target is an object to write.
 type target struct {
@@ -57,13 +57,13 @@ type Attempt struct {
 // Writes are the attempts to carry a decision out.
 type Writes struct {
 	Attempts []Attempt
-	Digest   string   // of what machines are told
+	Digest   string   // of the settings of machines
 	All      bool     // nothing is left out
-	Exists   []string // what was to be created blank, so that nothing was attempted
+	Exists   []string // objects that exist and were to be created blank; nothing was attempted then
 	Failed   error    // why nothing was attempted
 }
 
-// Due compares what is to be there with what was written last.
+// Due compares the objects of the decision with the ones written last.
 func Due(key []byte, s State, d Decision, deleted bool) Writes {
 	w := Writes{Digest: apply.Digest(key, d.meaning), All: true}
 	everything := ReapplyRequested(&s) || s.Paced || deleted || s.InDoubt.Secrets
@@ -116,7 +116,7 @@ func (a Attempt) record() v1alpha1.SecretRecord {
 	return nextRecord(a.Last, a.target, a.fingerprint, a.Answer)
 }
 
-// Outcome is what the attempts amount to.
+// Outcome sums up the attempts.
 type Outcome struct {
 	Taken, Refused  []string // messages
 	Created, Mended []string // what was not there, and what somebody had changed

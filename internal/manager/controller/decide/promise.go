@@ -39,9 +39,8 @@ func Accepted(s State, d Decision, ready metav1.Condition) *metav1.Condition {
 // ofOverride are the problems by which a ProxyOverride is not accepted.
 var ofOverride = []resolve.Reason{resolve.ReasonInvalidOverride, resolve.ReasonNotDelegated, resolve.ReasonNotSelected}
 
-// Promises returns what the metadata of the report is to say of what the cluster was
-// promised: neither clusterctl move nor a backup carries the status. While there
-// is a problem, what is there already stays.
+// Promises returns the annotations of the report that say what the cluster was promised: neither clusterctl move nor a
+// backup carries the status. While there is a problem, the promises that are there stay.
 func Promises(s State, d Decision) map[string]string {
 	form := cmp.Or(d.Status.Form, s.Annotation(v1alpha1.FormAnnotation))
 	if d.Problem != nil {

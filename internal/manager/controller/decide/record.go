@@ -9,12 +9,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
-// changed reports whether what is to be written differs from what was.
+// changed reports whether the content to write differs from the one written last.
 func changed(last v1alpha1.SecretRecord, fingerprint string) bool {
 	return last.UID == "" || last.HMAC != fingerprint
 }
 
-// distrust takes from a status that the Secrets hold what was recorded, where they cannot be applied again for now.
+// distrust removes the recorded digests from a status: the Secrets may differ, and cannot be applied again for now.
 func distrust(status *v1alpha1.ProxyReportStatus) {
 	for i := range status.Secrets {
 		status.Secrets[i].HMAC = ""
@@ -24,10 +24,9 @@ func distrust(status *v1alpha1.ProxyReportStatus) {
 	}
 }
 
-// nextRecord compares what the API server answered with what is remembered. If
-// the content to write is the same as before, and yet writing it changed
-// something, somebody had undone it; unless it is the owners that changed, which we
-// or the garbage collector did.
+// nextRecord returns the record after the API server's answer. If the content is the same as before, and writing it
+// changed something, somebody had undone it. The exception is a change of the owners, which we or the garbage
+// collector make.
 func nextRecord(last v1alpha1.SecretRecord, object target, fingerprint string, w apply.Answer) v1alpha1.SecretRecord {
 	record := v1alpha1.SecretRecord{
 		Role: object.Role, Name: object.GetName(), UID: w.UID, HMAC: fingerprint, Written: &w.At,

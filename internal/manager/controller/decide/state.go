@@ -68,7 +68,7 @@ type State struct {
 	Unread       inputs.Unread // why they are not those of a new look, which the condition FactsUnread says
 	Machines     []Machine
 	Management   bool                    // the cluster is the management cluster
-	Endpoints    []clusterv1.APIEndpoint // then: those of all other clusters
+	Endpoints    []clusterv1.APIEndpoint // then: the endpoints of all other clusters
 	Exists       []string                // what was there where blank Secrets were to be created
 	Problem      *resolve.Problem        // found while reading; nothing else is decided then
 	Source       string                  // the state of the CorporateProxy and of what it names

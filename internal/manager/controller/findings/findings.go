@@ -1,4 +1,4 @@
-// Package findings has lists linted, and says what is found as statuses do.
+// Package findings runs lint on lists, and writes the findings in the form of statuses.
 package findings
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy"
 )
 
-// The bounds of findings in a status, which are those of the CRDs' schemas.
+// The bounds of findings in a status, equal to those in the CRDs' schemas.
 const (
 	maxFindings       = 20
 	maxFindingEntries = 4
@@ -56,7 +56,7 @@ type List struct {
 	structure, portability []v1alpha1.ReportedFinding
 }
 
-// ListFindings returns what is found in a list.
+// ListFindings returns the findings about a list.
 type ListFindings func(lint.Input) List
 
 var lintSeed = maphash.MakeSeed()

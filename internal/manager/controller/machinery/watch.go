@@ -19,8 +19,8 @@ import (
 // Queue is the queue of a controller.
 type Queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// Background is the priority of what concerns many clusters at once: a fan-out, machines that come and go, the paced
-// re-apply, the first listing. What concerns one cluster, above all that it is there, goes before it.
+// Background is the priority of requests about many clusters at once: a fan-out, machines that come and go, the paced
+// re-apply, the first listing. Requests about a single cluster go before them, above all those about a new one.
 const Background = handler.LowPriority
 
 // RequestFor is for the cluster of the name of an object.
@@ -28,7 +28,7 @@ func RequestFor(o client.Object) reconcile.Request {
 	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
 }
 
-// Enqueue adds requests that go after those of single clusters.
+// Enqueue adds requests with the priority Background.
 func Enqueue(q Queue, after time.Duration, requests ...reconcile.Request) {
 	if pq, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 		pq.AddWithOpts(priorityqueue.AddOpts{After: after, Priority: ptr.To(Background)}, requests...)
@@ -88,7 +88,7 @@ func (o *QueueOf) Source() sources.Source {
 	})
 }
 
-// Add adds requests, which go after those of single clusters.
+// Add adds requests with the priority Background.
 func (o *QueueOf) Add(after time.Duration, requests ...reconcile.Request) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

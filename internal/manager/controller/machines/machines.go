@@ -275,8 +275,8 @@ func (r *Reconciler) hold(ctx context.Context, c *rollout.MachineCluster, next v
 	return nil
 }
 
-// blocked notes in the report of a cluster what is wrong with it alone, and returns
-// whether the others have to wait all the same. Other errors it returns.
+// blocked notes an error that concerns a single cluster in that cluster's report, and returns whether the
+// others have to wait all the same. It returns other errors.
 func (r *Reconciler) blocked(ctx context.Context, c *rollout.MachineCluster, err error, now time.Time) (bool, error) {
 	note := r.memory.of(c)
 	var blocked *blockedError

@@ -12,10 +12,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/rollout"
 )
 
-// memory has what is worth no write, by the UID of the report. All its times
-// are of the operator's clock. A new process begins without it: it waits again for
-// what is settling, tries once what could not be begun, and gives a cluster under
-// way another deadline.
+// memory has notes that are worth no write, by the UID of the report. All its times
+// are of the operator's clock. A new process begins without it. That process waits
+// again for changes that are settling, tries once again where a rollout could not
+// begin, and gives a cluster under way a new deadline.
 type memory map[types.UID]*rolloutNote
 
 type rolloutNote struct {
@@ -46,8 +46,8 @@ type claim struct {
 	version string
 }
 
-// recall notes what is new about the clusters, forgets those that are not among
-// them any more, and completes them with what is known.
+// recall notes news about the clusters, forgets clusters that are gone, and
+// completes the others with the notes.
 func (m *memory) recall(fleet []*rollout.MachineCluster, now time.Time) {
 	before := *m
 	*m = make(memory, len(fleet))

@@ -99,7 +99,7 @@ func (s ownerState) count(field string) int64 {
 	return n
 }
 
-// rolledSince reports whether spec.rollout.after replaces what is older than since already.
+// rolledSince reports whether spec.rollout.after already replaces machines that are older than since.
 func (s ownerState) rolledSince(since *metav1.Time) bool {
 	return s.after != nil && !s.after.Before(since)
 }

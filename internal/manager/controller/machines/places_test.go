@@ -199,7 +199,8 @@ func TestWhileItIsPausedNoFurtherClusterBegins(t *testing.T) {
 	}
 }
 
-// A process ended after its claim, before it saw those of another one. Who comes next sees too many, and not which was first.
+// A process ended after its claim, before it saw the claims of another one. The next process sees too many claims, and
+// not which one was first.
 func TestAfterAChangeOfLeaderNoMoreThanMayBeAreRolled(t *testing.T) {
 	for name, told := range map[string][]string{
 		"both are claimed":     nil,

@@ -101,7 +101,7 @@ func (r *Reconciler) rolling(ctx context.Context) (map[string]*v1alpha1.Corporat
 	return rolling, nil
 }
 
-// machinePolicy is what a CorporateProxy that says Rolling says of it.
+// machinePolicy has the settings for rolling machines of a CorporateProxy that says Rolling.
 type machinePolicy struct {
 	pool     rollout.Pool
 	waves    rollout.Policy

@@ -26,7 +26,8 @@ import (
 // It helps where both come in one go, and no further.
 const quietTime = 5 * time.Second
 
-// Installations reads each CorporateProxy once per state of it and of what it names, rather than once per cluster.
+// Installations reads each CorporateProxy once per state of it and of the objects that it names, rather than once per
+// cluster.
 type Installations struct {
 	Client    client.Reader // caches
 	Namespace string        // the operator's own

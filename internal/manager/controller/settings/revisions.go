@@ -48,8 +48,8 @@ type Stored struct {
 	Broken       error // its Secret is gone, or not what was recorded
 }
 
-// Means reports whether a revision is what was read now. Another text that means the same, as after a new default in a CRD,
-// is no change.
+// Means reports whether a revision has the same meaning as the settings that were read. Another text with the same
+// meaning, as after a new default in a CRD, is no change.
 func (s *Stored) Means(read reading) bool {
 	return s.Broken == nil && (s.content.Same(read.content) || reflect.DeepEqual(s.Installation, read.Installation))
 }
@@ -152,7 +152,7 @@ func Find(all []*Stored, record *v1alpha1.ReportedRevision) *Stored {
 	return nil
 }
 
-// Record writes a new revision. Its number is higher than that of any that is kept or that a cluster has.
+// Record writes a new revision. Its number is higher than that of any revision that is kept or that a cluster has.
 func (r *Revisions) Record(ctx context.Context, read reading, known []*Stored, recorded int64, now metav1.Time) (*Stored, error) {
 	proxy := read.effective
 	key, err := r.Key.Get(ctx)

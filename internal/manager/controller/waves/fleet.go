@@ -176,7 +176,7 @@ func (f *fleet) observe(proxy *v1alpha1.CorporateProxy, report *v1alpha1.ProxyRe
 	f.observed = append(f.observed, c)
 }
 
-// addAssigned takes what was decided, and is in no annotation yet, for the record of a cluster.
+// addAssigned uses a decision that is in no annotation yet as the record of its cluster.
 func (r *Reconciler) addAssigned(row *rollout.Row, status func(*revision.Record) rollout.Status) {
 	next, ok := r.assigned[row.Key]
 	switch {

@@ -68,7 +68,7 @@ func (p *Preflight) known(ctx context.Context, proxy *v1alpha1.CorporateProxy, l
 	return k, nil
 }
 
-// ask has what was decided tried.
+// ask adds the revision to the tasks of the preflight, if the decision says so.
 func (p *Preflight) ask(proxy string, d rollout.Decision, known []*settings.Stored, now time.Time) {
 	if !d.Try {
 		delete(p.asked, proxy)
@@ -110,8 +110,7 @@ func (p *Preflight) size() (bytes int) {
 	return bytes
 }
 
-// write brings the Secret to what was asked for in this look. What it has for these CorporateProxies stays: about them
-// nothing could be decided.
+// write updates the Secret with the tasks of this round. The tasks of undecided CorporateProxies stay as they are.
 func (p *Preflight) write(ctx context.Context, undecided []string) error {
 	secret, err := machinery.Get[corev1.Secret](ctx, p.Client, p.key())
 	if err != nil {
@@ -183,7 +182,7 @@ func proxyFor(of resolve.Installation, scheme string) proxyurl.URL {
 	return of.HTTPS
 }
 
-// lastReachable returns what was said before of a CorporateProxy, together with its last rollout status.
+// lastReachable returns the last condition ProxyReachable of a CorporateProxy, together with its last rollout status.
 func (r *Reconciler) lastReachable(proxy *v1alpha1.CorporateProxy) *metav1.Condition {
 	r.mu.Lock()
 	defer r.mu.Unlock()

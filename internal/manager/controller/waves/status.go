@@ -137,7 +137,7 @@ func joined(problems []rollout.Problem) *rollout.Problem {
 	return &rollout.Problem{Reason: problems[0].Reason, Message: strings.Join(messages, "; ")}
 }
 
-// AddTo puts what is said of rollouts into the status of a CorporateProxy.
+// AddTo writes the fields and conditions about rollouts into the status of a CorporateProxy.
 func (w Status) AddTo(status *v1alpha1.CorporateProxyStatus, generation int64) {
 	status.Rollout, status.Revisions, status.Credentials = w.rollout, w.revisions, w.credentials
 	for _, kind := range []string{

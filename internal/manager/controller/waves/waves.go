@@ -49,7 +49,7 @@ type Reconciler struct {
 	facts    map[types.NamespacedName]string          // hash of a cluster's facts, as they were read last
 }
 
-// wavePlan is what was decided last for a CorporateProxy.
+// wavePlan has the last decision for a CorporateProxy.
 type wavePlan struct {
 	uid        types.UID
 	generation int64
@@ -59,7 +59,7 @@ type wavePlan struct {
 	status     Status
 }
 
-// Status is what the status of a CorporateProxy says of its rollouts.
+// Status has the fields and conditions of a CorporateProxy's status that are about its rollouts.
 type Status struct {
 	rollout     *v1alpha1.RolloutStatus
 	revisions   []v1alpha1.RevisionStatus
@@ -206,7 +206,7 @@ func (r *Reconciler) recordChange(ctx context.Context, proxy *v1alpha1.Corporate
 	return rec, err
 }
 
-// last returns what was said before of a CorporateProxy, by this process or by an earlier one.
+// last returns the last status of a CorporateProxy, by this process or by an earlier one.
 func (r *Reconciler) last(proxy *v1alpha1.CorporateProxy) v1alpha1.CorporateProxyStatus {
 	last := *proxy.Status.DeepCopy()
 	r.mu.Lock()
@@ -240,7 +240,7 @@ func (r *Reconciler) publish(proxy *v1alpha1.CorporateProxy, p *wavePlan) {
 	r.ToProxies.Add(CountDelay, reconcile.Request{NamespacedName: types.NamespacedName{Name: proxy.Name}})
 }
 
-// forgetBut forgets what was decided for others than these.
+// forgetBut forgets the decisions for CorporateProxies that do not exist any more.
 func (r *Reconciler) forgetBut(exists map[string]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -253,7 +253,7 @@ func (r *Reconciler) forgetAll() {
 	r.plans, r.assigned, r.facts = nil, nil, nil
 }
 
-// StatusOf returns what was decided for a CorporateProxy in this generation, and this version of what it names.
+// StatusOf returns the decision for a CorporateProxy in this generation, and this version of the objects that it names.
 func (r *Reconciler) StatusOf(proxy *v1alpha1.CorporateProxy, version string) (Status, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -275,7 +275,8 @@ func (r *Reconciler) Decided(proxy *v1alpha1.CorporateProxy) bool {
 // Undecided is for a cluster before the first decision about its CorporateProxy.
 const Undecided = 100 * time.Millisecond
 
-// RecordFor returns what a cluster is to have: what was decided last, or what its report records. Nil: nobody has decided.
+// RecordFor returns the record that a cluster is to have: from the last decision, or else from its report. Nil: nobody
+// has decided.
 func (r *Reconciler) RecordFor(key types.NamespacedName, recorded *revision.Record) *revision.Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
