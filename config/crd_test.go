@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// definition is what of a CustomResourceDefinition clients see.
+// definition has the fields of a CustomResourceDefinition that clients see.
 type definition struct {
 	Spec struct {
 		Conversion any
@@ -164,7 +164,7 @@ func TestThePageOfEachKindNamesItsFields(t *testing.T) {
 	}
 }
 
-// An entry of a report says where it comes from; those of the installation are only counted.
+// An entry of a report names its source. Entries of the installation are only counted.
 func TestTheReportSaysWhichSourcesThereAre(t *testing.T) {
 	code, err := os.ReadFile("../noproxy/list.go")
 	if err != nil {

@@ -74,7 +74,8 @@ func library(path, version string) cdx.Component {
 //go:embed go.mod
 var gomod string
 
-// rootsVersion is that of the module with the certificate authorities. It is in this program, and in none of the images'.
+// rootsVersion returns the version of the module with the certificate authorities. The module is in this program, and
+// in none of the images' programs.
 func rootsVersion() (string, error) {
 	for line := range strings.Lines(gomod) {
 		if version, found := strings.CutPrefix(strings.TrimSpace(line), rootsModule+" "); found {

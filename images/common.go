@@ -34,7 +34,7 @@ func commonFiles() ([]file, error) {
 // hub itself. For other names it reads that file on its own.
 const resolution = "hosts: dns\n"
 
-// ownFiles are those of one image.
+// ownFiles returns the files of one image.
 func ownFiles(p program) []file {
 	files := []file{{name: folder + "/" + p.name, mode: 0o755, content: p.content}}
 	if p.name == "fairlead-relay" {

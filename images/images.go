@@ -25,13 +25,13 @@ const Registry = "ghcr.io/fairlead-io/"
 // List is the file with the name, tag and digest of every image, one a line.
 const List = "images.txt"
 
-// Names are those of the images, and of the programs below operator/cmd that they hold.
+// Names are the names of the images, and of the programs below operator/cmd that they hold.
 var Names = gobuild.Programs
 
 // Platforms that images are for.
 var Platforms = []v1.Platform{{OS: "linux", Architecture: "amd64"}, {OS: "linux", Architecture: "arm64"}}
 
-// Options say what to make of what.
+// Options say which image to make, and from which repository.
 type Options struct {
 	Repository string // the top folder
 	Output     string // a folder, for <name>.tar and <name>.<os>-<architecture>.cdx.json
@@ -39,8 +39,8 @@ type Options struct {
 	Platforms  []v1.Platform
 }
 
-// Build writes the archive of an image, in the OCI image layout, and a bill of materials for each platform. It returns the
-// digest of the index of the platforms, which is what a registry calls the image.
+// Build writes the archive of an image, in the OCI image layout, and a bill of materials for each platform. It returns
+// the digest of the index of the platforms. A registry knows the image by this digest.
 func Build(ctx context.Context, options Options) (v1.Hash, error) {
 	version, err := Version(options.Repository)
 	if err != nil {

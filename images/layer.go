@@ -57,7 +57,7 @@ func writeFile(w *tar.Writer, name string, mode int64, content []byte) error {
 	return err
 }
 
-// foldersOf has parents before what is in them.
+// foldersOf returns the folders of the files, each parent before its children.
 func foldersOf(files []file) []string {
 	var folders []string
 	for _, f := range files {

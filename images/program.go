@@ -19,7 +19,7 @@ import (
 type program struct {
 	name    string
 	content []byte
-	info    *debug.BuildInfo // as the program itself has it: the revision in a label is what was compiled
+	info    *debug.BuildInfo // as the program itself has it: the revision in a label is the one that was compiled
 }
 
 // compile builds a program for a platform. No setting of this machine's Go is in it.
@@ -65,7 +65,7 @@ func (p program) revision() string {
 	return revision
 }
 
-// created is the time of the commit: that of the build would be another one in the next.
+// created returns the time of the commit. The time of the build would differ from one build to the next.
 func (p program) created() time.Time {
 	created, err := time.Parse(time.RFC3339, p.setting("vcs.time"))
 	if err != nil {

@@ -34,7 +34,8 @@ func BuildStandalone(ctx context.Context, repository, name, version string, plat
 	return Standalone{Content: p.content, Info: p.info, Created: p.created(), Bill: bill}, err
 }
 
-// Version is what is built: the charts and the images have the same one.
+// Version returns the version in the repository: the charts and the images have
+// the same one.
 func Version(repository string) (string, error) {
 	number, err := os.ReadFile(filepath.Join(repository, "internal", "version", "VERSION"))
 	return strings.TrimSpace(string(number)), err

@@ -43,7 +43,7 @@ func TestNamesComeBeforeAddressesAndSmallNetworksBeforeLargeOnes(t *testing.T) {
 	}
 }
 
-// Machines that run have these lists: this is what Portable/v1 made of them on the day of its release.
+// Machines that run have these lists: Portable/v1 wrote them on the day of its release.
 func TestPortableV1DegradesAtOnceForEver(t *testing.T) {
 	merged := noproxy.Merge(list(t, installation, hosts(7_000, "example")+",10.0.0.0/30,10.1.2.3,fd00::/64"), list(t, noproxy.LayerBuiltin, "svc"))
 	for audience, want := range map[noproxy.Audience]string{

@@ -8,17 +8,17 @@ import (
 	"unicode"
 )
 
-// Element is what stands at one position of a list as somebody wrote it.
+// Element is the text at one position of a list, as somebody wrote it.
 type Element struct {
 	Text       string // less the white space around it; empty where nothing stands
 	Source     Source // its field has the position, counted from 0
 	Start, End int    // its bytes in the list, with the white space around them
 }
 
-// Cut cuts a NO_PROXY string at commas, and at line ends between entries where
-// no comma stands: these are what positions count, in every message about a
-// list. Blanks do not separate: clients disagree about them, so Parse refuses an
-// entry that contains one.
+// Cut cuts a NO_PROXY string at commas, and at line ends between entries where no comma
+// stands. Every message about a list counts positions by these cuts. Blanks do not
+// separate, since clients disagree about them: Parse refuses an entry that contains
+// one.
 func Cut(list string, source Source) []Element {
 	var elements []Element
 	add := func(start, end int) {

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy"
 )
 
-// Positions are what a reader counts: commas, and line ends where no comma stands.
+// Positions count commas, and line ends where no comma stands, as a reader does.
 func TestPositionsCountCommasAndLines(t *testing.T) {
 	for name, test := range map[string]struct {
 		list string

@@ -47,8 +47,8 @@ var targets = rapid.Custom(func(t *rapid.T) *url.URL {
 	return &url.URL{Scheme: rapid.SampledFrom([]string{"http", "https"}).Draw(t, "scheme"), Host: host + ports.Draw(t, "port")}
 })
 
-// tokens draws the forms that Go reads at all. Not among them, since Go takes
-// them for names that never match, while the package understands what was meant:
+// tokens draws the forms that Go reads at all. Three forms are left out, since
+// Go takes them for names that never match, while the package understands them:
 // an address in brackets without a port, a network in brackets, and digits that
 // are not ASCII.
 var tokens = rapid.Custom(func(t *rapid.T) string {

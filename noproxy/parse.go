@@ -34,7 +34,7 @@ func Parse(token string) (Entry, error) {
 	return parseName(text)
 }
 
-// precheck refuses what is wrong whatever kind of entry was meant.
+// precheck refuses texts that are wrong for every kind of entry.
 func precheck(text string) error {
 	switch {
 	case text == "":

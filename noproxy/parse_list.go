@@ -39,10 +39,10 @@ func WholeList(elements []Element) *EntryError {
 	return &EntryError{elements[at].Source, refusal}
 }
 
-// ParseElements reads elements, and returns those that are refused beside the list
-// of the others. An empty one is refused, and so is, for a reason of the caller's,
-// what check refuses, unless it is nil. Of a list with user information in it, the
-// one refusal is that of the whole.
+// ParseElements parses the elements, and returns the list of the valid ones beside
+// the errors of the others. An empty element is refused. So is an element for
+// which check, if it is not nil, returns a refusal. A list with user information
+// in it is refused as a whole, with one error.
 func ParseElements(elements []Element, check func(Element, Entry) *Refusal) (List, []*EntryError) {
 	if refused := WholeList(elements); refused != nil {
 		return nil, []*EntryError{refused}

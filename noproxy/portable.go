@@ -112,8 +112,8 @@ func (w *writer) below(item Item, rootedToo bool) {
 	}
 }
 
-// isClusterSuffix reports whether the names below the entry are those of a
-// cluster's services.
+// isClusterSuffix reports whether the entry covers the names of a cluster's
+// services.
 func isClusterSuffix(item Item) bool {
 	return item.Entry.Port == 0 && (item.from(LayerServiceDomain) || item.Entry.Name == serviceSuffix && item.from(LayerBuiltin))
 }

@@ -47,7 +47,7 @@ func copyAlike(folder string) error {
 	return nil
 }
 
-// cutLines cuts a text at two comments. They stay with what is before and after.
+// cutLines cuts a text at the lines of two comments. The comment lines stay with the parts before and after.
 func cutLines(text, name string) (before, between, after string, err error) {
 	begin := strings.Index(text, "# BEGIN "+name)
 	end := strings.Index(text, "# END "+name)

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// keys are those at the root of values that are open: what is a mistake there, and what is somebody else's. The chart's
-// templates read it, as keys.json. Patterns match a line, so that a template asks each of them once.
+// keys are the keys at the root of values that are open: the mistakes there, and the keys that belong to others. The
+// chart's templates read keys.json. Patterns match a line, so that a template asks each of them once.
 type keys struct {
 	// NotRead are known, and nobody's mistake.
 	NotRead []string `json:"notRead"`
-	// ProxySettings is what was probably meant to be in cluster.proxy, and is at the root, or in cluster as cluster.noProxy.
+	// ProxySettings matches keys at the root that probably belong into cluster.proxy, and cluster.noProxy.
 	ProxySettings string `json:"proxySettings"`
 	// NearMisses has, for each key that the chart reads, what was probably meant to be it. A pattern matches its key, too.
 	NearMisses map[string]string `json:"nearMisses"`

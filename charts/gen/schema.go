@@ -186,7 +186,7 @@ var knobs = func() (all map[string]map[string]any) {
 	return all
 }()
 
-// asAnyWorkload says of a field what is not said of it in values.yaml.
+// asAnyWorkload takes from the workload's key the fields that values.yaml does not have.
 func (f *field) asAnyWorkload(knob map[string]any) {
 	if f.description == "" {
 		f.description = knob["description"].(string)

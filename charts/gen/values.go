@@ -72,7 +72,8 @@ func described(of *yaml.Node) bool {
 	return false
 }
 
-// comments returns what those of a key and its value say to this program. Behind a map's key, the comment is the key's.
+// comments returns the description and the schema in the comments of a key and its value. A comment behind a map's key
+// is the key's.
 func comments(key, value *yaml.Node) (description string, schema map[string]any, err error) {
 	for _, text := range []string{key.HeadComment, key.LineComment, value.LineComment} {
 		said, annotation, err := comment(text)

@@ -1,5 +1,5 @@
-// Package gobuild builds Fairlead's programs, in one way for the images and for the tests: Go's cache has what was compiled
-// with other flags a second time, and that is minutes.
+// Package gobuild builds Fairlead's programs, with the same flags for the images and for the tests. With other flags,
+// Go compiles everything a second time, which takes minutes.
 package gobuild
 
 import (
@@ -18,13 +18,13 @@ var Programs = []string{"fairlead-operator", "fairlead", "fairlead-relay"}
 // sixth of the compiler's time.
 var Flags = []string{"-trimpath", "-gcflags=all=-dwarf=false"}
 
-// Options say what to build of what.
+// Options say which program to build, and from which repository.
 type Options struct {
 	Repository  string   // the top folder
 	Program     string   // one of Programs
 	File        string   // to write, an absolute path
 	Flags       []string // of go build, beside its own
-	Environment []string // as NAME=value, over that of this process
+	Environment []string // as NAME=value, added to that of this process
 }
 
 // Build builds a program so that nothing of this machine is in it: no path, no C library. The error has what go says.

@@ -60,7 +60,7 @@ func zipOf(created time.Time, files []file) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// repacked is a .tar.gz with the times of its files set to one: helm package writes that of now.
+// repacked sets the times of all files in a .tar.gz to one: helm package writes the current time.
 func repacked(archive []byte, created time.Time) ([]byte, error) {
 	uncompressed, err := gzip.NewReader(bytes.NewReader(archive))
 	if err != nil {

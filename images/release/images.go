@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/images"
 )
 
-// Images copies what is said of the images, which are pushed, to what is published: the list with their digests, and a bill of materials
+// Images copies the files about the pushed images to the release: the list with their digests, and a bill of materials
 // for each platform.
 func Images(options Options) error {
 	names := []string{images.List}

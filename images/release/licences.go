@@ -19,7 +19,7 @@ import (
 // last one is a grant beside a licence.
 var accepted = []string{"Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MPL-2.0", "Unlicense", "CC0-1.0", "0BSD", "GooglePatentsFile"}
 
-// Licence is what a dependency is under.
+// Licence has the licences of a dependency.
 type Licence struct {
 	Module, Version string
 	IDs             []string // SPDX
@@ -42,7 +42,7 @@ func Licences(ctx context.Context, options Options) error {
 	return options.write("THIRD_PARTY_LICENSES.txt", []byte(table.String()+texts.String()))
 }
 
-// LicencesOf are those of the modules, and of Go, by their name.
+// LicencesOf returns the licences of the modules, and of Go, by their name.
 func LicencesOf(ctx context.Context, repository string) ([]Licence, error) {
 	modules := map[string]string{} // path and version: folder
 	for _, os := range []string{"linux", "darwin", "windows"} {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Namespace is where the manifests install. None of them has it: who deletes what is in a file keeps the Secrets of the namespace.
+// Namespace is where the manifests install. No manifest has the Namespace itself: so deleting the objects of a file
+// keeps the Secrets in it.
 const Namespace = "fairlead-system"
 
 // Manifest is a file for kubectl apply: what Helm prints of a chart.

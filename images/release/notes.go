@@ -10,7 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/images"
 )
 
-// Notes writes RELEASE_NOTES.md: the section of the changelog for the version, or that for what is not released yet.
+// Notes writes RELEASE_NOTES.md: the section of the changelog for the version, or the section for unreleased
+// changes.
 func Notes(options Options) error {
 	version, err := images.Version(options.Repository)
 	if err != nil {

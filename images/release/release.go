@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Options say what to make of what.
+// Options say where the sources are, and where to write the release.
 type Options struct {
 	Repository string // the top folder
 	Output     string // a folder

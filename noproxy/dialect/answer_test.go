@@ -2,7 +2,7 @@ package dialect
 
 import "testing"
 
-// answerCase is what a client is asked, and what it does: "direct", "fails", or
+// answerCase has the question to a client and its answer: "direct", "fails", or
 // the protocol and the address of the proxy with the credential.
 type answerCase struct {
 	client string // with a version after "@"

@@ -32,8 +32,8 @@ var aria2Rules = rules{
 	cut:  commas(func(r rune) bool { return strings.ContainsRune("\r\n\t ", r) }), entry: aria2Entry, covers: aria2Covers,
 }
 
-// aria2Host is the host of a URL as it is kept: what is not ASCII is
-// percent-encoded (src/util.cc percentEncodeMini).
+// aria2Host returns the host of a URL as aria2 keeps it: characters outside
+// ASCII are percent-encoded (src/util.cc percentEncodeMini).
 func aria2Host(t Target) (host, string) {
 	name := percent.Encode(t.Host, func(c byte) bool { return c >= utf8.RuneSelf })
 	return host{name: name, addr: numericHost(t.Host)}, ""

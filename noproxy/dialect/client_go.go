@@ -124,7 +124,8 @@ func sloppyAddr(text string) netip.Addr {
 	return addr.Unmap()
 }
 
-// withoutZeros drops the leading zeros of what looks like an IPv4 address.
+// withoutZeros drops the leading zeros of the parts of a text that looks like an
+// IPv4 address.
 func withoutZeros(text string) string {
 	if strings.Trim(text, "0123456789.") != "" {
 		return text

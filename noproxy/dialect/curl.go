@@ -25,7 +25,7 @@ var curlFamily = []*Client{{
 	Behaviours: curlBehaviours(),
 }}
 
-// curlRelease is a release of libcurl that changed what is said here. Later
+// curlRelease is a release of libcurl that changed one of the rules here. Later
 // ones compare greater.
 type curlRelease uint8
 

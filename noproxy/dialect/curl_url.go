@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// curlKinds are what a proxy is by its scheme.
+// curlKinds are the protocols of a proxy, by its scheme.
 var curlKinds = map[string]Protocol{
 	"": Connect, "http": Connect, "https": TLS, "socks": Socks4, "socks4": Socks4, "socks4a": Socks4, "socks5": Socks5Local, "socks5h": Socks5Name,
 }

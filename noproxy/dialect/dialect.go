@@ -22,9 +22,9 @@ import (
 	"strings"
 )
 
-// Env is what a client finds around it: environment variables by their exact
-// name. Java reads system properties instead; those stand here under their own
-// names, such as "http.nonProxyHosts".
+// Env is the environment of a client: variables by their exact names. Java reads
+// system properties instead; those stand here under their own names, such as
+// "http.nonProxyHosts".
 type Env map[string]string
 
 // Decider is a client that has read its environment: it decides for a URL.
@@ -56,7 +56,7 @@ func (r Route) String() string {
 	return "route " + strconv.Itoa(int(r))
 }
 
-// Decision is what a client does with a URL, and why.
+// Decision is a client's decision about a URL, and the reason.
 type Decision struct {
 	Route Route
 	// Entry is the deciding entry, as a place in the value of Variable. It is
@@ -93,7 +93,7 @@ type Hop struct {
 	// Auth is the credential that the proxy receives: the bytes of
 	// "user:password" as they are sent, decoded or not. It is secret.
 	Auth Auth
-	// result is what the client's own function returns, for a Behaviour with
+	// result is the answer of the client's own function, for a Behaviour with
 	// Observe. It is secret too.
 	result Auth
 }
@@ -110,7 +110,7 @@ func (h Hop) toward(scheme string) Hop {
 	return h
 }
 
-// Protocol is what a client speaks to a proxy first.
+// Protocol is the first protocol that a client speaks to a proxy.
 type Protocol string
 
 // The protocols.

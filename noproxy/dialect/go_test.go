@@ -110,7 +110,7 @@ func (w words) host() string {
 	return w.one("", "", "", "x", "a.") + w.name() + w.one("", "", ":80", ":443", ":8080")
 }
 
-// httpproxy is what containerd, kubelet and all of Go use.
+// httpproxy is the code that containerd, kubelet and all of Go use.
 func TestGoListsAgreeWithHTTPProxy(t *testing.T) {
 	const urlsPerList = 20
 	w := words{rand.New(rand.NewPCG(seed(t), 0))}

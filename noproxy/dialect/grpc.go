@@ -51,7 +51,7 @@ func grpcCoreRules(networks bool) rules {
 	}
 }
 
-// cutGRPC drops empty elements, but not those of white space only: they become
+// cutGRPC drops empty elements, but keeps those of white space only: they become
 // the end of every host.
 func cutGRPC(list string) []Span {
 	spans := commas(nothing)(list)
@@ -61,8 +61,8 @@ func cutGRPC(list string) []Span {
 	return spans
 }
 
-// grpcNetwork is ServerInCIDRRange: a length beyond the address is that of the
-// address, and only an IPv6 address may have brackets.
+// grpcNetwork is ServerInCIDRRange. A length that is too large counts as the length
+// of the address. Only an IPv6 address may have brackets.
 func grpcNetwork(text string) netip.Prefix {
 	base, length, _ := strings.Cut(text, "/")
 	if inner, ok := inBrackets(base); ok && strings.Contains(inner, ":") {
@@ -76,8 +76,8 @@ func grpcNetwork(text string) netip.Prefix {
 	return netip.PrefixFrom(addr.WithZone(""), min(portNumber(length), addr.BitLen()))
 }
 
-// grpcURL is GetHttpProxyServer: http only. A missing port is that of https, as for
-// every target.
+// grpcURL is GetHttpProxyServer: http only. A missing port is 443, as for every
+// target.
 var grpcURL = proxyTraits{
 	ports:   map[string]string{anyScheme: "443"},
 	schemes: map[string]Protocol{"http": Connect}, unknown: unused,

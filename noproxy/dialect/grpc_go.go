@@ -36,7 +36,7 @@ var grpcGoFamily = []*Client{{
 	},
 }}
 
-// grpcGo is what differs between the versions, but for the resolver.
+// grpcGo has the differences between the versions, except for the resolver.
 type grpcGo struct {
 	defaultPort bool // a proxy may lack its port
 	unmapped    bool // an IPv4 address inside an IPv6 one loses its brackets

@@ -9,8 +9,8 @@ import (
 )
 
 // numericIPv4 reads an IPv4 address as inet_aton of the C library does: one to
-// four parts, each decimal, octal (0…) or hexadecimal (0x…), of which the last
-// fills what is left of the address.
+// four parts, each decimal, octal (0…) or hexadecimal (0x…). The last part
+// fills the rest of the address.
 func numericIPv4(text string, number func(string) (uint64, bool)) (netip.Addr, bool) {
 	parts := strings.Split(text, ".")
 	if len(parts) > 4 {

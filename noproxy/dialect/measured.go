@@ -2,9 +2,9 @@ package dialect
 
 import "slices"
 
-// measured are the versions that were run and asked, by client: those of which
-// vector/table has measured rows. Every other version is answered for by what was
-// read of its source.
+// measured are the versions that were run and asked, by client: vector/table
+// has measured rows of them. The answers for every other version come from
+// reading its source.
 var measured = map[string][]string{
 	"apt":                 {"2.6.1", "3.0.3"},
 	"aria2c":              {"1.36.0"},

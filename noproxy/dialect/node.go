@@ -90,10 +90,10 @@ func readNodeHTTP(undici undiciRules, boundary bool) func(Env) Decider {
 	}
 }
 
-// nodeURL: what is no http is ignored.
+// nodeURL ignores a proxy whose scheme is neither http nor https.
 var nodeURL = proxyTraits{ports: webOr80, schemes: webSchemes, unknown: unused, sends: withUser}
 
-// cutNode cuts at commas, trims, and keeps what is empty.
+// cutNode cuts at commas, trims, and keeps empty elements.
 func cutNode(list string) []Span {
 	spans := elementsOf(list)
 	for i := range spans {

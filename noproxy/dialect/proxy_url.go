@@ -14,8 +14,8 @@ import (
 // variable is no URL that all clients would take apart in the same way.
 const NotJudged = "the value of the proxy variable is not a proxy's URL: not judged"
 
-// proxyTraits is what a client makes of a proxy's URL that is well-formed, as a
-// row. The source of a row stands with the client's family. The steps follow each
+// proxyTraits says, as a row of a table, how a client reads a proxy's URL that is
+// well-formed. The source of a row stands with the client's family. The steps follow each
 // other as the fields do.
 type proxyTraits struct {
 	// refuses says what becomes of a proxy that is not used, before anything else is
@@ -27,8 +27,8 @@ type proxyTraits struct {
 	ports  map[string]string
 	noPort proxy
 
-	// schemes say what a proxy is by its scheme, "" that of a value without one; others
-	// are unknown.
+	// schemes are the protocols of a proxy by its scheme, with "" for a value without
+	// one. Other schemes are unknown.
 	schemes map[string]Protocol
 	unknown proxy
 
@@ -75,8 +75,8 @@ const (
 	userCharacters = hostCharacters + ".~!$&'()*+,;=:%" // RFC 3986, 3.2.1
 )
 
-// before is what stands before the first colon of a value without a scheme, and may
-// pass for one.
+// before returns the text before the first colon of a value without a scheme: a client
+// may take it for a scheme.
 func (u proxyURL) before() string {
 	switch {
 	case u.hasPassword:
@@ -121,7 +121,8 @@ func isProxyHost(name string) bool {
 	return !endsInNumber(name) || literal(name).Is4()
 }
 
-// isUserinfo: it is what Basic authentication can carry (RFC 7617), in UTF-8.
+// isUserinfo reports whether Basic authentication can carry the user information (RFC
+// 7617), in UTF-8.
 func isUserinfo(user, userinfo string) bool {
 	decoded := percent.Decode(userinfo)
 	return user != "" && !strings.Contains(percent.Decode(user), ":") && percent.Valid(userinfo) && skip(userinfo, 0, userCharacters) == len(userinfo) &&

@@ -70,7 +70,8 @@ func legacyTarget(t Target) (host, string) {
 	return h, failure
 }
 
-// agentURL is a proxy as proxy-agent uses it: without a scheme it has that of the URL.
+// agentURL is a proxy as proxy-agent uses it: without a scheme it has the scheme of
+// the URL.
 var agentURL = proxyTraits{
 	refuses: func(u *proxyURL, target string) (p proxy) {
 		u.scheme = cmp.Or(u.scheme, target)

@@ -125,8 +125,8 @@ func pythonDigit(r rune) (int, bool) {
 	return int(r-zero) % 10, true
 }
 
-// pythonUnquote is unquote of urllib.parse: what is not UTF-8 after decoding
-// becomes U+FFFD.
+// pythonUnquote is unquote of urllib.parse: decoded bytes that are not UTF-8
+// become U+FFFD.
 func pythonUnquote(text string) string {
 	return string([]rune(percent.Decode(text)))
 }

@@ -22,7 +22,7 @@ var pythonAiohttp = &Client{
 	}.behaviours(),
 }
 
-// yarlRules are what differs between the versions.
+// yarlRules has the differences between the versions.
 type yarlRules struct {
 	mappedHex bool // ipaddress writes IPv4-mapped addresses in hexadecimal (before Python 3.13)
 }

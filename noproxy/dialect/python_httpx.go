@@ -28,7 +28,7 @@ var pythonHttpx = &Client{
 	}.behaviours(),
 }
 
-// httpxRules are what differs between the versions.
+// httpxRules has the differences between the versions.
 type httpxRules struct {
 	rfc3986   bool // URLs are read by the package rfc3986
 	firstAt   bool // before 0.26.0: user information ends at the first "@"

@@ -116,7 +116,7 @@ func (h *httpx) host(t Target) (string, bool) {
 	return httpxHost(encoded)
 }
 
-// httpxProxyURL is what Proxy and HTTPTransport make of a proxy variable.
+// httpxProxyURL says how Proxy and HTTPTransport read a proxy variable.
 var httpxProxyURL = proxyTraits{
 	refuses: func(u *proxyURL, _ string) (p proxy) {
 		switch {

@@ -28,7 +28,7 @@ var pythonRequests = &Client{
 // requestsRules: whether an entry matches whole labels only.
 type requestsRules bool
 
-// read asks a list of its own first, and then that of urllib.
+// read asks a list of its own first, and then the list of urllib.
 func (r requestsRules) read(env Env) Decider {
 	vars := pythonGetproxies(env)
 	proxies := map[string]proxy{}
@@ -39,8 +39,8 @@ func (r requestsRules) read(env Env) Decider {
 	return rules{host: requestsHost, listFirst: true}.decider(proxies, own, urllibRules{}.list(vars["no"]))
 }
 
-// requestsHost is what prepare_url and urlparse make of the host of a URL: an
-// IPv6 address without brackets, other names in lower case and as A-labels.
+// requestsHost returns the host of a URL after prepare_url and urlparse: an IPv6 address
+// without brackets, other names in lower case and as A-labels.
 func requestsHost(t Target) (host, string) {
 	name, port := strings.ToLower(t.Host), t.Port
 	if !t.Bracketed {
@@ -126,7 +126,7 @@ func requestsCIDR(text string) (netip.Prefix, bool) {
 // From urllib3/urllib3 util/url.py.
 var urllib3Name = regexp.MustCompile(`^(?s:[^\[\]%:/?#]|%[a-fA-F0-9]{2})*$`)
 
-// requestsURL is what requests and urllib3 do: a name without a dot that a colon
+// requestsURL reads a proxy as requests and urllib3 do: a name without a dot that a colon
 // follows passes for a scheme. A credential is sent if there is a user and a colon, in Latin-1
 // (get_auth_from_url).
 var requestsURL = proxyTraits{

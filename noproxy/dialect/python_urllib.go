@@ -24,7 +24,7 @@ var pythonUrllib = &Client{
 	}.behaviours(),
 }
 
-// urllibRules are what differs between the versions.
+// urllibRules has the differences between the versions.
 type urllibRules struct {
 	bytes      bool // Python 2
 	dotted     bool // an entry matches below a name only if something stands before the dot

@@ -33,7 +33,7 @@ var rubyFamily = []*Client{{
 	}.behaviours(),
 }}
 
-// rubyRules are what differs between the two clients and the versions.
+// rubyRules has the differences between the two clients and the versions.
 type rubyRules struct {
 	netHTTP   bool // asks for the proxy of http whatever the scheme of the URL is
 	decodes   bool // credentials

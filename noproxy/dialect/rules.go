@@ -44,7 +44,7 @@ type rules struct {
 	loopback     func(host) bool // these go direct whatever the list says
 }
 
-// host is what a client compares with its list.
+// host is the form of a host in which a client compares it with its list.
 type host struct {
 	name string     // in the client's own form
 	addr netip.Addr // what it is, or resolves to, if that counts
@@ -187,7 +187,8 @@ func (r rules) proxyOf(v variable, scheme string) proxy {
 	return p
 }
 
-// because words the decisions of a route, but for those of an entry, in another way.
+// because returns a decider that words the decisions of a route in another way, except
+// those of an entry.
 func (d Decider) because(route Route, reason string) Decider {
 	return func(t Target) Decision {
 		decision := d(t)
@@ -300,8 +301,7 @@ func (l *list) match(h host) (Span, string, bool) {
 
 // The ways to cut a list.
 
-// commas cuts at commas and drops what is empty, after the characters of the
-// set are trimmed.
+// commas cuts at commas, trims the characters of the set, and drops empty elements.
 func commas(trimmed func(rune) bool) func(string) []Span {
 	return func(list string) []Span {
 		spans := elements(list)

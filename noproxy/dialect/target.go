@@ -16,11 +16,11 @@ type Target struct {
 	Host      string // as written, without brackets
 	Bracketed bool   // the host stood in brackets: an IPv6 address
 	Port      string // digits as written; empty where there is none
-	// User is what stands before "@" in the URL, as written. Most clients cut it
+	// User is the text before "@" in the URL, as written. Most clients cut it
 	// off, and so does URL; it is secret.
 	User Auth
-	// Addrs is what the host resolves to, as far as the caller knows. Only
-	// clients that resolve names before they decide look at it.
+	// Addrs are the addresses to which the host resolves, as far as the caller
+	// knows. Only clients that resolve names before they decide look at them.
 	Addrs []netip.Addr
 }
 
@@ -109,9 +109,9 @@ func (t Target) cut() (authority, rest string) {
 	return cutAuthority(text)
 }
 
-// resolved returns what the host resolves to: the addresses that the caller
-// knows, those of the names that are loopback everywhere (RFC 6761, 6.3), or
-// the address that the host is.
+// resolved returns the addresses of the host. They are the ones that the caller
+// knows, those of names that are loopback everywhere (RFC 6761, 6.3), or the
+// address that the host is.
 func (t Target) resolved() []netip.Addr {
 	if len(t.Addrs) > 0 {
 		return t.Addrs

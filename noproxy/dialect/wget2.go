@@ -49,7 +49,7 @@ func (w wget2Release) read(env Env) Decider {
 
 const wget2Ends = "the proxy variable holds no URL that can be parsed: wget2 ends, whatever the URL"
 
-// broken is what becomes of every URL where a variable has nothing that can be used.
+// broken returns the decision about every URL where a variable has no usable value.
 func (w wget2Release) broken(env Env) (Decision, bool) {
 	for _, name := range []string{"http_proxy", "https_proxy"} {
 		if p := w.readProxy(variable{name, env[name]}, "http"); env[name] != "" && p.fatal != "" {
@@ -119,7 +119,7 @@ func (w wget2Release) cut(list string) []Span {
 	return slices.DeleteFunc(spans, Span.Empty)
 }
 
-// entry: the length of a network is what number stands after the slash, or 0
+// entry parses an entry. The length of a network is the number after the slash, or 0
 // (cidr_v4_match and cidr_v6_match).
 func (w wget2Release) entry(text string) (entry, bool) {
 	e := entry{text: asciiLower(text)}

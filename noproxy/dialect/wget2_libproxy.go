@@ -52,8 +52,8 @@ func libproxyHost(t Target) (host, string) {
 	return host{name: u.host, addr: literal(u.host), port: strconv.Itoa(u.port)}, ""
 }
 
-// readLibproxy: what is no URL with a scheme is ignored, but a name before a port
-// passes for one.
+// readLibproxy ignores a value that is no URL with a scheme. A name before a
+// port passes for a scheme.
 func (w wget2Release) readLibproxy(v variable, _ string) proxy {
 	u, _ := parseProxyURL(v.value)
 	p := w.readProxy(v, "http")
@@ -136,7 +136,8 @@ func parseGlib(text string) (glibURL, bool) {
 // The host ends at a second "@".
 var cutGlibURL = grammar(`^https?://(?:\[(?P<address>[^\]/?#]*)\]|(?P<host>(?:[^@\[:/?#][^@:/?#]*)?))(?::(?P<port>[0-9]*))?(?P<path>[/?#](?s:.*))?$`)
 
-// parseGlibHost is parse_host: what is an address only once decoded is invalid.
+// parseGlibHost is parse_host: a host that becomes an address only by decoding
+// is invalid.
 func parseGlibHost(host string, bracketed bool) (string, bool) {
 	if bracketed {
 		address, zone, zoned := strings.Cut(host, "%")

@@ -129,7 +129,7 @@ func isJSSpace(r rune) bool {
 	return r == 0x2028 || r == 0x2029 || r == 0x202f || r == 0x205f || r == 0x3000 || r == 0xfeff
 }
 
-// jsElements cuts a list where isSeparator says so, and drops what is empty.
+// jsElements cuts a list where isSeparator says so, and drops empty elements.
 func jsElements(list string, isSeparator func(rune) bool) []Span {
 	var spans []Span
 	start := 0

@@ -75,8 +75,8 @@ func (b border) find(target dialect.Target, route dialect.Route) (since string, 
 	return since, earlier
 }
 
-// bordered returns the answers that do not hold in every version; those of more than
-// one range before it, or those of one.
+// bordered returns the answers that do not hold in every version: those with several earlier ranges, or those with
+// one.
 func bordered(answers []Answer, ranges bool) []Answer {
 	var some []Answer
 	for _, a := range answers {

@@ -8,8 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )
 
-// claim is what clients are said not to do that use the proxy in spite of an
-// entry: "read networks in NO_PROXY". Where a list and a URL are given, the
+// claim is a limitation of clients that use the proxy in spite of an entry,
+// such as "read networks in NO_PROXY". Where a list and a URL are given, the
 // claim holds only for clients that use the proxy there too.
 type claim struct{ words, list, url string }
 

@@ -72,8 +72,8 @@ func choose(name string) ([]dialect.Choice, error) {
 	return []dialect.Choice{client.At(version)}, nil
 }
 
-// spanned returns the successive behaviours that span calls by this name; none
-// for a client's plain name, which is also that of its newest behaviour.
+// spanned returns the successive behaviours that have this name as a span. For a
+// client's plain name, which also stands for its newest behaviour, it returns none.
 func spanned(name string) []dialect.Choice {
 	for _, client := range dialect.Clients() {
 		choices := client.Choices()

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )
 
-// Configuration is what the clients find around them.
+// Configuration has the proxy settings that the clients read.
 type Configuration struct {
 	// The proxy URLs; an empty one is not set.
 	HTTP, HTTPS string
@@ -27,7 +27,8 @@ func (c Configuration) env() dialect.Env {
 	return dialect.Uniform(c.HTTP, c.HTTPS, c.List.text, c.List.java)
 }
 
-// Explanation is what clients do with one URL. Its encoding as JSON is stable.
+// Explanation has the decisions of clients about one URL. Its encoding as JSON is
+// stable.
 type Explanation struct {
 	URL string `json:"url"` // less user information
 	// Agree says that all clients decide alike; where they use the proxy, that
@@ -37,7 +38,7 @@ type Explanation struct {
 	Decisions []Answer `json:"decisions"`
 }
 
-// Answer is what one client does with the URL, and why.
+// Answer is the decision of one client about the URL, and the reason.
 type Answer struct {
 	Client   string  `json:"client"`
 	Version  string  `json:"version,omitempty"`  // empty: the newest behaviour

@@ -18,7 +18,7 @@ type List struct {
 	patterns   map[string]Entry // of java, with the entry that each was made from
 }
 
-// element is what stands at a place of the list.
+// element is one element of the list, with its place.
 type element struct {
 	start, end int
 	source     *Source

@@ -153,8 +153,8 @@ func (s sentence) unlisted(answers []Answer) []string {
 	})
 }
 
-// decidingEntry returns the entry that most clients go direct because of; none where
-// rules of their own are what most of them go by.
+// decidingEntry returns the entry that makes most clients go direct. It returns "" where most of
+// them follow rules of their own.
 func (s sentence) decidingEntry() string {
 	entries := values(s.of(dialect.Direct), func(a Answer) string { return a.written })
 	if len(entries) == 0 {

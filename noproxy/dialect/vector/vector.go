@@ -195,7 +195,7 @@ func (r Row) Target() (dialect.Target, error) {
 	return target, nil
 }
 
-// elsewhere is what every other name resolves to where clients are measured.
+// elsewhere is the address to which every other name resolves where clients are measured.
 var elsewhere = netip.AddrFrom4([4]byte{203, 0, 113, 1})
 
 // resolves reports whether the client asks about what the name of the URL resolves to.

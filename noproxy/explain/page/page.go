@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy/explain"
 )
 
-// Page is what the page is about.
+// Page has the content of a page.
 type Page struct {
 	Subject      string // such as "Cluster org-acme/mycluster"
 	Entries      []explain.Entry

@@ -33,7 +33,7 @@ type row struct {
 	Cells           []cell
 }
 
-// cell is what a client does with a URL.
+// cell is a client's decision about a URL.
 type cell struct {
 	Word, Route, Entry, From, Reason string
 	Agree, Left                      bool // Left: the note about it opens to the left

@@ -1,5 +1,5 @@
 // Package percent reads and writes percent-encoding (RFC 3986, 2.1), as leniently as
-// most clients do: what is not "%" and two digits stays as it is.
+// most clients do. A "%" without two digits behind it stays as it is.
 package percent
 
 import "strings"

@@ -21,7 +21,8 @@ import (
 
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// role is what a command does, beside what all have in common: a log, and a way to reach an API server.
+// role has the parts of a command that differ. All commands have a log, and a way to reach an API
+// server.
 type role struct {
 	kubeconfig string       // what the flag is for; empty: as for most
 	check      func() error // of the options; may be nil

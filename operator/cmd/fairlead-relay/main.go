@@ -22,8 +22,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/workload/relay"
 )
 
-// memory is what the heap of a relay with targets may take before the collector runs more often: what the policy gives the
-// container, less what the collector does not see.
+// memory is the heap size of a relay with targets above which the collector runs more often. It is the memory that the
+// policy gives the container, less the part that the collector does not see.
 const memory = 44 << 20
 
 // Statuses beside 0: it cannot do its work, it was called wrongly.
@@ -65,7 +65,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.BoolVar(&o.showVersion, "version", false, "print the version")
 }
 
-// check returns what is wrong, and the targets.
+// check returns the targets, or an error if the options are wrong.
 func (o *options) check(args []string) ([]relay.Target, error) {
 	switch {
 	case len(args) > 0:
