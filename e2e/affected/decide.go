@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A packages is what is known of one: where it is, and the folders of all packages that it or its tests are made from.
+// A packages value is one package: its folder, and the folders of all packages that it or its tests are made from.
 type packages struct {
 	folder string // from the root of the repository
 	tested bool

@@ -1,5 +1,6 @@
-// Command affected runs the tests that a change touches: the unit tests of what imports a changed package, and the
-// end-to-end tests that run it, by the table of this package. The change is all that differs from -base, committed or not.
+// Command affected runs the tests that a change touches. These are the unit tests of packages that import a changed
+// one, and the end-to-end tests that run it, by the table of this package. The change is the difference from -base,
+// committed or not.
 package main
 
 import (

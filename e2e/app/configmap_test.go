@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 )
 
-// output is what a command of the documentation prints to somebody at a shell.
+// output returns what a command of the documentation prints at a shell.
 func (s *site) output(t *testing.T, dir string, environment []string, script string) ([]byte, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)

@@ -68,7 +68,8 @@ func (a *Authority) Issue(hosts ...string) (certificate, key []byte, err error) 
 	return a.IssueFrom(template)
 }
 
-// IssueFrom is Issue for a template, of which it fills in what is the same in all; the times where it has none.
+// IssueFrom is Issue for a template. It fills in the fields that are the same in all certificates, and the
+// times if missing.
 func (a *Authority) IssueFrom(template *x509.Certificate) (certificate, key []byte, err error) {
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	der, private, err := issue(template, a)

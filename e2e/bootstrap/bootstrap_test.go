@@ -186,7 +186,7 @@ func (c *company) podOf(t *testing.T, namespace, selector string) *corev1.Pod {
 	return pod
 }
 
-// checkHandOver runs the upgrade from the Secret: what is installed, and what a pod gets, is as before.
+// checkHandOver runs the upgrade from the Secret: the installed objects and an injected pod are the same as before.
 func (c *company) checkHandOver(t *testing.T) {
 	installed := func() string {
 		return c.shell(t, "helm get manifest fairlead-policies --namespace fairlead-system; helm get values fairlead-policies --namespace fairlead-system -o json")

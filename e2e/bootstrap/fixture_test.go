@@ -123,8 +123,8 @@ func (c *company) create(t *testing.T, pod *corev1.Pod, dryRun ...string) *corev
 	return stored
 }
 
-// asked returns what squid was asked by what is run, once it is so much: it notes a request a moment after its end. If
-// something has failed, it may never come.
+// asked returns the requests that squid got during run, once there are enough: squid notes a request a moment after its
+// end. After a failure, the last ones may never come.
 func (c *company) asked(t *testing.T, least int, run func()) []machine.Request {
 	t.Helper()
 	before, err := c.squid.Requests()

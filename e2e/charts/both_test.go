@@ -52,7 +52,7 @@ func template(t *testing.T, chart string, given ...any) rendered {
 	return parse(t, manifest)
 }
 
-// metadata is what of a Chart.yaml matters here.
+// metadata has the fields of a Chart.yaml that matter here.
 type metadata struct {
 	Version     string            `json:"version"`
 	AppVersion  string            `json:"appVersion"`
@@ -107,7 +107,7 @@ func TestEveryObjectHasTheRecommendedLabels(t *testing.T) {
 // optional are Deployments of one replica beside the one that a chart is there for.
 var optional = []string{"fairlead-observe", "fairlead-deliver", "fairlead-preflight"}
 
-// deployment is the only one of what is rendered that is not optional.
+// deployment returns the only rendered Deployment that is not optional.
 func (r rendered) deployment(t *testing.T) *appsv1.Deployment {
 	t.Helper()
 	for _, found := range r.deployments(t) {

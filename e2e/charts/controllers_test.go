@@ -29,7 +29,7 @@ var controllers = []struct {
 	{"provider-crds", "sigs.k8s.io/cluster-api-provider-vsphere", "config", "default", true},
 }
 
-// kustomization is what of one a pod shows.
+// kustomization has the fields of a Kustomization that a pod shows.
 type kustomization struct {
 	NamePrefix   string            `json:"namePrefix"`
 	CommonLabels map[string]string `json:"commonLabels"`

@@ -11,7 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/delivery"
 )
 
-// What "fairlead-operator deliver" has Cluster API write is what the chart writes with the same values.
+// "fairlead-operator deliver" has Cluster API write the same source as the chart writes with the same
+// values.
 func TestTheDeliveredSourceIsThatOfTheChart(t *testing.T) {
 	const account = "http://u:p%24w@192.0.2.1:3128"
 	for name, cluster := range map[string]values{

@@ -26,7 +26,7 @@ func fingerprints(current, previous string, more values) values {
 	return given
 }
 
-// says is what is rendered: the annotation of fairlead-proxy, keys of fairlead-source, and whether the replicator counts.
+// says returns the annotation of fairlead-proxy, keys of fairlead-source, and whether the replicator counts.
 func says(t *testing.T, objects rendered) string {
 	t.Helper()
 	var all []string

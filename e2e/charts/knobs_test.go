@@ -144,7 +144,7 @@ func everything(t *testing.T, chart string, key string, value any) rendered {
 
 var kinds = regexp.MustCompile(`(?m)^kind: (Deployment|DaemonSet|StatefulSet|ReplicaSet|Job|CronJob|Pod)$`)
 
-// workloadsIn counts those of a chart's templates, whatever switches them on.
+// workloadsIn counts the workloads in a chart's templates, whatever switches them on.
 func workloadsIn(t *testing.T, chart string) int {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(chartFolder(chart), "templates", "*"))
@@ -255,7 +255,7 @@ func checkNoUser(t *testing.T, w workload) {
 	}
 }
 
-// At the root of the operator's chart is what holds for all, and in its other programs what holds for one.
+// A knob at the root of the operator's chart holds for all programs, and a knob of another program for that one.
 func TestAProgramsOwnKnobStandsInThePlaceOfTheOperators(t *testing.T) {
 	objects := template(t, "fairlead", values{
 		"proxy": proxy(url, url, "a"), "nodeSelector": values{"pool": "all"}, "tolerations": []any{values{"key": "all"}},

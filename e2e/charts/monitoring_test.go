@@ -48,7 +48,7 @@ func TestEachNodesMetricsAreFoundWhereThatIsAskedFor(t *testing.T) {
 	}
 }
 
-// What e2e/monitoring tries is what the charts install, and only where it is asked for.
+// The charts install the files that e2e/monitoring tests, and only where they are asked for.
 func TestAlertsAndDashboardAreThoseOfTheFiles(t *testing.T) {
 	on := values{"enabled": true, "labels": values{"release": "prometheus"}}
 	for _, row := range []struct {

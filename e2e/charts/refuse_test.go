@@ -135,7 +135,7 @@ var chartAlone = map[string]bool{
 	"damaged base64": true, "direct, and nothing denied": true, "settings of machines by nobody": true,
 }
 
-// ofTemplate is what a template says with fail.
+// ofTemplate matches the message of a template's fail.
 var ofTemplate = regexp.MustCompile(`execution error at \([^)]*\): (.*)`)
 
 // checkCommandRefuses: fairlead mutate refuses what the chart's templates refuse in the same words, and what its schema refuses in

@@ -169,7 +169,7 @@ func (s *shopper) checkRelay(t *testing.T, pod string) {
 	}
 }
 
-// replicatorEnds is what becomes of its pods: the Deployment is gone.
+// replicatorEnds checks that the Deployment is gone, and stops its pods.
 func (s *shopper) replicatorEnds(t *testing.T, replica *replicator.Replicator) {
 	t.Helper()
 	err := s.client.Get(t.Context(), client.ObjectKey{Namespace: policies.Namespace, Name: replicator.Name}, &appsv1.Deployment{})
@@ -197,7 +197,7 @@ func (s *shopper) testRotation(t *testing.T, engine string) {
 	s.checkAll(t)
 }
 
-// policy is what of it decides, as it is stored.
+// policy returns the spec of the policy, as it is stored.
 func (s *shopper) policy(t *testing.T, engine string) any {
 	t.Helper()
 	object := render(t, values{"engine": engine})[map[string]string{"Native": "MutatingAdmissionPolicy/", "Kyverno": "MutatingPolicy/"}[engine]+policies.InjectProxyEnv]

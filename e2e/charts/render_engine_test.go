@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
-// What is rendered without a cluster, as by Argo CD or helm-diff, is what an upgrade applies: no look-up, and nothing that only an
-// install may do. Each list is as an API server with Kyverno would give it.
+// Rendering without a cluster, as by Argo CD or helm-diff, gives the objects that an upgrade applies. There is no
+// look-up, and nothing that only an install may do. The lists are those of an API server with Kyverno.
 func TestFairleadPoliciesRendersTheSameForInstallAndUpgrade(t *testing.T) {
 	const served = "v1/Pod,policies.kyverno.io/v1/MutatingPolicy,certificates.k8s.io/v1/ClusterTrustBundle,monitoring.coreos.com/v1/ServiceMonitor,monitoring.coreos.com/v1/PrometheusRule"
 	for _, file := range variants(t, "fairlead-policies") {

@@ -1,5 +1,6 @@
-// Package charts_test holds both charts against their promises: what they render and refuse, what is in their packages,
-// what a real API server and both engines make of them. What the policies do to pods is tested in e2e/policies.
+// Package charts_test tests both charts: the objects that they render, the values that they refuse, the files in their
+// packages, and the result on a real API server with both engines. The effects of the policies on pods are tested in
+// e2e/policies.
 package charts_test
 
 import (
@@ -47,13 +48,13 @@ func parse(t *testing.T, manifest []byte) rendered {
 	return found
 }
 
-// secret is what pods get by reference.
+// secret returns the data that pods get by reference.
 func (r rendered) secret(t *testing.T) map[string]string {
 	t.Helper()
 	return r.data(t, "Secret/"+policies.Secret)
 }
 
-// data is that of a Secret.
+// data returns the data of a Secret.
 func (r rendered) data(t *testing.T, name string) map[string]string {
 	t.Helper()
 	object := r[name]
@@ -133,7 +134,7 @@ func management(proxy values, ranges ...string) values {
 	return values{"proxy": proxy, "managementCluster": values{"enabled": true, "endpointRanges": ranges}}
 }
 
-// tunnelServers are what managementCluster.tunnelNamespaces adds by default.
+// tunnelServers are the entries that managementCluster.tunnelNamespaces adds by default.
 const tunnelServers = ",.open-cluster-management-addon,.open-cluster-management-cluster-proxy,.multicluster-engine"
 
 func TestTheBundleIsInAConfigMapAsItWas(t *testing.T) {

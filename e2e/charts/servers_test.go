@@ -124,7 +124,7 @@ func (s server) testLiteral(t *testing.T) {
 	}
 }
 
-// expanded is what the kubelet makes of an environment, by its own code.
+// expanded returns the variables as the kubelet expands them, by its own code.
 func expanded(t *testing.T, env []corev1.EnvVar) map[string]string {
 	t.Helper()
 	var variables []kubelet.Variable

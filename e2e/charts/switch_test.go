@@ -61,7 +61,7 @@ func TestAReleaseSwitchesEnginesAndTheWayOfCarrying(t *testing.T) {
 
 var anyOrder = cmpopts.SortSlices(func(a, b corev1.EnvVar) bool { return a.Name < b.Name })
 
-// injected is what a new pod gets, but for the token of its service account.
+// injected returns the spec of a new pod after injection, but for the token of its service account.
 func (s server) injected(t *testing.T) corev1.PodSpec {
 	t.Helper()
 	pod := noPod("web", nil)

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
 
-// started is what runs beside the shared control plane; all of it dies with this process.
+// started has the programs beside the shared control plane; all of them die with this process.
 var started struct {
 	sync.Once
 	err error

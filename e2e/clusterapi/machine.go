@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// KubernetesVersion is what the machines are to run.
+// KubernetesVersion is the version of Kubernetes on the machines.
 const KubernetesVersion = "v1.36.3"
 
 const dataInterval = 50 * time.Millisecond
@@ -45,7 +45,7 @@ func CreateControlPlaneMachine(ctx context.Context, c client.Client, cluster *cl
 	if err := c.Create(ctx, machine); err != nil {
 		return nil, fmt.Errorf("create Machine %s: %w", name, err)
 	}
-	// At least one property of each: this is what says "init" rather than "join".
+	// At least one property of each must be set: that makes it "init" rather than "join".
 	if !spec.ClusterConfiguration.IsDefined() {
 		spec.ClusterConfiguration.CertificateValidityPeriodDays = 365
 	}
@@ -71,7 +71,7 @@ func SetInfrastructureProvisioned(ctx context.Context, c client.Client, cluster 
 	return nil
 }
 
-// BootstrapData is what a machine is built from, byte for byte.
+// BootstrapData is the user data of a machine, byte for byte.
 type BootstrapData struct {
 	Format string // cloud-config or ignition
 	Value  []byte

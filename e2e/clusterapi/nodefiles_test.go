@@ -59,7 +59,7 @@ func (w *wired) byLabel(own bool) map[string]*unstructured.Unstructured {
 	return byKind
 }
 
-// wantByLabel requires of an object of byLabel what was its own, in order, and the policy's.
+// wantByLabel requires that an object of byLabel has its own files and commands, in order, and those of the policy.
 func (w *wired) wantByLabel(object *unstructured.Unstructured, own bool) {
 	w.Helper()
 	if own {

@@ -44,7 +44,7 @@ type Provider struct {
 	health      *ports.Port
 }
 
-// row is what differs between the controllers.
+// row has the differences between the controllers.
 type row struct {
 	tool   tools.Tool
 	folder string // in the module, of the main package

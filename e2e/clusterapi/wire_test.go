@@ -244,7 +244,7 @@ func TestWhatATopologyOwnsIsLeftAlone(t *testing.T) {
 	})
 }
 
-// ofTopology are what the topology controller has made, once the Cluster names its control plane.
+// ofTopology returns the objects that the topology controller has made, once the Cluster names its control plane.
 func (w *wired) ofTopology() map[string]*unstructured.Unstructured {
 	w.Helper()
 	controlPlane := &unstructured.Unstructured{Object: map[string]any{

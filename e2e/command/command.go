@@ -21,7 +21,8 @@ func Run(t testing.TB, input []byte, args ...string) (status int, stdout, stderr
 	return command.ProcessState.ExitCode(), out.String(), problem.String()
 }
 
-// Output is what it prints with this input; it must succeed, and may warn.
+// Output returns the output of fairlead for this input. The command must
+// succeed, and may warn.
 func Output(t testing.TB, input []byte, args ...string) []byte {
 	t.Helper()
 	status, stdout, stderr := Run(t, input, args...)

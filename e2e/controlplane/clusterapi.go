@@ -20,8 +20,8 @@ var clusterAPICRDs = []string{
 	"controlplane/kubeadm/config/crd/bases",
 }
 
-// contractLabels are what kustomize adds to the CRDs of a provider: which contract each API version
-// fulfils. Cluster API's controllers look the version of a reference up there.
+// contractLabels are the labels that kustomize adds to the CRDs of a provider: the contract that each
+// API version fulfils. Cluster API's controllers look the version of a reference up there.
 var contractLabels = map[string]string{
 	"cluster.x-k8s.io/v1beta1": "v1beta1",
 	"cluster.x-k8s.io/v1beta2": "v1beta2",
@@ -55,7 +55,8 @@ var AWSCluster = Content{Name: "awscluster", Read: func(ctx context.Context) ([]
 	return os.ReadFile(filepath.Join(module, "config/crd/bases/infrastructure.cluster.x-k8s.io_awsclusters.yaml"))
 }}
 
-// Clusterctl is what clusterctl init notes, and clusterctl move compares: the core of Cluster API alone.
+// Clusterctl is the inventory that clusterctl init writes and clusterctl move compares: the core of
+// Cluster API alone.
 var Clusterctl = Content{Name: "clusterctl", Labels: contractLabels, Read: func(ctx context.Context) ([]byte, error) {
 	module, err := tools.ModuleDir(ctx, tools.ClusterAPI, clusterAPIModule)
 	if err != nil {

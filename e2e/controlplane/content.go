@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-// Content is what many control planes begin with. It is installed once and its data kept: whoever starts with it gets a
-// copy. Its objects are then the same in all of them, with UIDs and times.
+// Content is the initial content of many control planes. It is installed once and its data kept: each control plane
+// that starts with it gets a copy. Its objects are then the same in all of them, with UIDs and times.
 type Content struct {
 	Name string
 	// Read returns YAML documents. If they are others than before, they are installed anew.

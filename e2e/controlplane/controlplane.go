@@ -34,8 +34,8 @@ type Options struct {
 	APIServerArgs []string
 	// Content is there from the start. It needs the API server's defaults.
 	Content []Content
-	// AuditPolicy is what the API server writes down, in place of audit-policy.yaml. AuditEvents finds the writes of which
-	// it has the stages RequestReceived and ResponseComplete.
+	// AuditPolicy replaces audit-policy.yaml for the API server. AuditEvents finds the writes whose stages
+	// RequestReceived and ResponseComplete it logs.
 	AuditPolicy []byte
 	// Hosts are names and addresses that the API server's certificate is for, beside those of the loopback interface.
 	Hosts []string

@@ -26,7 +26,7 @@ func (d directory) key(n string) string         { return d.file(n + ".key") }
 func (d directory) serviceAccountKey() string   { return d.key("service-account") }
 func (d directory) remove() error               { return os.RemoveAll(string(d)) }
 
-// maxSocketPath is what fits into a socket address on every Unix (104 on macOS, 108 on Linux).
+// maxSocketPath is the longest path of a socket on every Unix (104 on macOS, 108 on Linux).
 const maxSocketPath = 103
 
 func (d directory) etcdSocket() string { return d.file("etcd.sock") }

@@ -19,8 +19,8 @@ const (
 	caCommonName = "fairlead-e2e-"
 )
 
-// pki is who vouches for the API server and for its users. The two are separate: a certificate that
-// identifies the server must not be good for logging in.
+// pki has the authorities for the API server and for its users. The two are separate: a certificate
+// that identifies the server must not be good for logging in.
 type pki struct{ serving, client *authority.Authority }
 
 // writePKI makes the authorities, the server's certificate and the key that signs service account

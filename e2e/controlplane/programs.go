@@ -12,8 +12,8 @@ import (
 // assetsVariable is where users of controller-runtime's envtest already have etcd and kube-apiserver.
 const assetsVariable = "KUBEBUILDER_ASSETS"
 
-// programs are the paths of what every control plane runs. kube-controller-manager is found when it is
-// asked for: most tests do without, and it is one build less.
+// programs are the paths of the programs of every control plane. kube-controller-manager is found when
+// it is asked for: most tests do without, and it is one build less.
 type programs struct{ etcd, apiServer string }
 
 func findPrograms(ctx context.Context, progress io.Writer) (found programs, err error) {

@@ -68,8 +68,8 @@ func (c *company) awaitRequests(t *testing.T, first, count int) []machine.Reques
 	return c.since(t, first)
 }
 
-// clusterValues are what the chart takes from the Secret <cluster>-cluster-values of the example's cluster, made
-// from the company's settings by what writes that Secret.
+// clusterValues are the values that the chart takes from the Secret <cluster>-cluster-values of the example's
+// cluster. The command that writes that Secret makes them from the company's settings.
 func clusterValues(t *testing.T) []byte {
 	t.Helper()
 	url := fmt.Sprintf("http://%s@%s:%d", credential, machine.ProxyAddress, machine.ProxyPort)

@@ -19,7 +19,7 @@ type client struct {
 	command []string
 }
 
-// target is what it is to reach.
+// target is a destination of a client, with the expected output.
 type target struct {
 	name, url string
 	says      string
@@ -82,7 +82,7 @@ func fetching(clients []client, caFile string) *corev1.Pod {
 	return pod
 }
 
-// of is what the container, made by container, is to reach.
+// of returns the target of a container, which container made.
 func of(t *testing.T, c corev1.Container) target {
 	t.Helper()
 	url := c.Command[len(c.Command)-1]

@@ -11,13 +11,13 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/operator"
 )
 
-// ServiceAccount is who it is, in the operator's namespace.
+// ServiceAccount is the service account of deliver, in the operator's namespace.
 const ServiceAccount = "fairlead-deliver"
 
 // Policy is its cage.
 const Policy = "fairlead-deliver-writes"
 
-// User is who it is to the API server.
+// User is deliver's user name to the API server.
 var User = controlplane.ServiceAccountUser(operator.Namespace, ServiceAccount)
 
 // Install installs its permissions beside those of the operator.

@@ -159,7 +159,7 @@ func (m *management) await(cluster, status, reason string) *v1alpha1.ProxyReport
 	return report
 }
 
-// sets are the names of what deliver has made for a cluster and is there.
+// sets returns the names of the objects that deliver has made for a cluster and that still exist.
 func (m *management) sets(ctx context.Context, cluster string) (names []string, err error) {
 	for _, list := range []client.ObjectList{&addonsv1.ClusterResourceSetList{}, &corev1.SecretList{}} {
 		if err := m.client.List(ctx, list, client.InNamespace(m.namespace), client.MatchingLabels(own(cluster)), client.HasLabels{"fairlead.io/delivery"}); err != nil {
@@ -184,7 +184,7 @@ func (m *management) awaitNoSets(cluster string) {
 	})
 }
 
-// payload is what Cluster API is given.
+// payload returns the Secret that Cluster API is given.
 func (m *management) payload(cluster string) *corev1.Secret {
 	m.Helper()
 	secret := &corev1.Secret{}
@@ -192,7 +192,7 @@ func (m *management) payload(cluster string) *corev1.Secret {
 	return secret
 }
 
-// arrived is what a workload cluster has.
+// arrived returns the Secret in a workload cluster.
 func arrived(ctx context.Context, workload client.Client) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
 	return secret, workload.Get(ctx, types.NamespacedName{Namespace: operator.Namespace, Name: "fairlead-source"}, secret)

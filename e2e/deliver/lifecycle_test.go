@@ -141,7 +141,7 @@ func (m *management) drift(workload client.Client) {
 	}
 }
 
-// renewed says whether what is to be delivered was written again.
+// renewed reports whether the payload was written again.
 func (m *management) renewed(since *corev1.Secret) (bool, error) {
 	if bytes.Equal(m.payload("c").Data["objects"], since.Data["objects"]) {
 		return false, errors.New("it is that of before")

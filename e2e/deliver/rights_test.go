@@ -27,7 +27,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/delivery"
 )
 
-// everywhere is what RBAC lets its token do, in each namespace alike.
+// everywhere has the rights of deliver's token by RBAC, in each namespace alike.
 var everywhere = rights.Table{
 	"clusters.cluster.x-k8s.io":                          "list watch",
 	"proxyreports.fairlead.io":                           "list watch",

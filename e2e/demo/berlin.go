@@ -123,7 +123,7 @@ func (s *stage) showThird(context.Context) error {
 	return nil
 }
 
-// prepare is what a platform team does once for all clusters that will have the label.
+// prepare runs the steps that a platform team does once for all clusters that will have the label.
 func (s *stage) prepare(ctx context.Context) error {
 	return together(
 		func() error {

@@ -22,7 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
-// wiring is what a template has for machines.
+// wiring has the files and commands of a template for machines.
 type wiring struct{ files, commands []string }
 
 func (w wiring) String() string {
@@ -40,7 +40,7 @@ func wiringOf(spec bootstrapv1.KubeadmConfigSpec) (w wiring) {
 	return w
 }
 
-// content is what the third cluster has of Fairlead.
+// content has Fairlead's objects in the third cluster.
 type content struct{ source, policies, programs string }
 
 const none = "none"

@@ -28,7 +28,7 @@ import (
 //go:embed clusters.yaml
 var clustersYAML []byte
 
-// added is what the change adds to noProxy.
+// added is the entry that the change adds to noProxy.
 const added = "mirror.corp.example"
 
 func (s *stage) applyClusters(ctx context.Context) error {
@@ -111,7 +111,7 @@ func (s *stage) showOperator(ctx context.Context) error {
 	return s.showDeployment(ctx, "fairlead-operator")
 }
 
-// showDeployment says what is run, and as whom.
+// showDeployment prints the command of a Deployment, and its service account.
 func (s *stage) showDeployment(ctx context.Context, name string) error {
 	found := &appsv1.Deployment{}
 	if err := s.client.Get(ctx, client.ObjectKey{Namespace: system, Name: name}, found); err != nil {
@@ -165,7 +165,7 @@ func (s *stage) showSecrets(ctx context.Context) error {
 	return nil
 }
 
-// upgrade is what a config repository's change does.
+// upgrade applies the change as a config repository would.
 func (s *stage) upgrade(ctx context.Context) error {
 	var err error
 	if s.entries, err = s.entriesNow(ctx); err != nil {

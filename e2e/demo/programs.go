@@ -76,7 +76,7 @@ func (s *stage) showAnswers(context.Context) error {
 	return nil
 }
 
-// commandLine is what a person types for it.
+// commandLine returns a command as a person types it.
 func commandLine(name string, args []string) string {
 	return name + " " + strings.ReplaceAll(strings.Join(args, " "), "--set=", "--set ")
 }

@@ -23,7 +23,7 @@ const (
 	secondUser, secondPassword = "second", "summer"
 )
 
-// rotation is what the part with the relay has running.
+// rotation has the running parts of the demo with the relay.
 type rotation struct {
 	company *company
 	relay   *deployment.Relay

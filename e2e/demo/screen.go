@@ -17,7 +17,7 @@ const (
 	quiet  = 2 * time.Second // what takes longer shows that it goes on
 )
 
-// screen is what a person sees: numbered steps with their seconds, and below each what came of it.
+// screen shows numbered steps with their seconds, and below each step its result.
 type screen struct {
 	out           io.Writer
 	colour        bool
@@ -50,7 +50,7 @@ func (s *screen) paint(how, text string) string {
 	return "\x1b[" + how + "m" + text + "\x1b[0m"
 }
 
-// step says what is done, does it, and says how long it took: a dot for every second after the first two.
+// step prints a step, runs it, and prints its time: a dot for every second after the first two.
 func (s *screen) step(what string, do func() error) error {
 	s.number++
 	title := fmt.Sprintf("[%2d/%d] %s ", s.number, s.total, what)
@@ -122,7 +122,7 @@ func (s *screen) dots() (stop func()) {
 	return func() { close(done); <-gone }
 }
 
-// Write is for what is to be said while a step goes on. Between two steps it waits for the next.
+// Write prints a text during a step. Between two steps the text waits for the next.
 func (s *screen) Write(text []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +143,7 @@ func (s *screen) say(format string, args ...any) {
 	fmt.Fprint(s.out, indented(fmt.Sprintf(format, args...)+"\n"))
 }
 
-// command shows what is run.
+// command prints a command that is run.
 func (s *screen) command(lines ...string) {
 	for i, line := range lines {
 		lines[i] = s.paint(faint, "$ "+line)

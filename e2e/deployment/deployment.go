@@ -50,7 +50,7 @@ func Start(ctx context.Context, cp *controlplane.ControlPlane, namespace, name s
 	return Run(ctx, cp, spec)
 }
 
-// Spec is what of a Deployment matters to a process.
+// Spec has the fields of a Deployment that matter to a process.
 type Spec struct {
 	Namespace       string
 	ServiceAccount  string
@@ -92,7 +92,7 @@ func valueOf(env corev1.EnvVar, namespace string, limits corev1.ResourceList) (s
 	return "", fmt.Errorf("the value of %s is more than can be had here", env.Name)
 }
 
-// program builds one by its name. A path is that of another version's build.
+// program returns the path of a program, and builds it if it is given by name. A path is a build of another version.
 func program(ctx context.Context, name string) (string, error) {
 	if filepath.IsAbs(name) {
 		return name, nil

@@ -43,7 +43,7 @@ func TestEveryCommandOnAPageIsOneThatThereIs(t *testing.T) {
 	}
 }
 
-// manuals say what is wrong with a command.
+// manuals returns a check for each program: it says why a command is wrong.
 func manuals(t *testing.T) map[string]func(words []string) error {
 	t.Helper()
 	ours, makefile, dir := readOurs(t), read(t, "Makefile"), programs(t)

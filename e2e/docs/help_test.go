@@ -54,7 +54,7 @@ func checkValues(help string, words []string) error {
 	return nil
 }
 
-// all is what the program says of itself and of each verb below these.
+// all returns the help of the program and of each verb below these.
 func (p *program) all(t *testing.T, verbs ...string) string {
 	t.Helper()
 	help, err := p.ask(append(slices.Clone(verbs), "--help")...)
@@ -76,7 +76,7 @@ var helps struct {
 	text string
 }
 
-// readHelps is what all programs of ours say.
+// readHelps returns the help of all of Fairlead's programs.
 func readHelps(t *testing.T) string {
 	t.Helper()
 	helps.Lock()

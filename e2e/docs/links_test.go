@@ -121,14 +121,14 @@ func markdown(t *testing.T) []string {
 	return files
 }
 
-// prose is the lines of a page, with those of blocks empty.
+// prose returns the lines of a page, with the lines of code blocks emptied.
 func prose(t *testing.T, file string) []string {
 	t.Helper()
 	lines, _ := parts(t, file)
 	return lines
 }
 
-// parts are the lines of a page, with those of blocks empty, and the text of its blocks.
+// parts returns the lines of a page, with the lines of code blocks emptied, and the text of the blocks.
 func parts(t *testing.T, file string) (lines []string, blocks string) {
 	t.Helper()
 	lines = strings.Split(read(t, file), "\n")

@@ -52,7 +52,7 @@ func TestEveryFieldOfABlockIsOneThatThereIs(t *testing.T) {
 	}
 }
 
-// documents are those of a page's blocks of YAML.
+// documents returns the YAML documents in a page's blocks.
 func documents(t *testing.T, file string) []string {
 	t.Helper()
 	var all []string

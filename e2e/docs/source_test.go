@@ -90,7 +90,7 @@ func readSource(t *testing.T) source {
 	return source{ours: namesOf(ours.String()), all: namesOf(ours.String() + others.String()), tests: namesOf(tests.String())}
 }
 
-// schemas are those of the charts' values and of the kinds, and all below them.
+// schemas are the schemas of the charts' values and of the kinds, and all schemas below them.
 type schemas []map[string]any
 
 // top marks the schemas whose properties a name begins with: values, spec and status.

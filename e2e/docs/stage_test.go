@@ -58,7 +58,7 @@ func startCluster(t *testing.T) *controlplane.ControlPlane {
 	return cp
 }
 
-// demo is what make demo leaves: Fairlead and two clusters, and nothing of the pages before.
+// demo is the state that make demo leaves: Fairlead and two clusters, and nothing of the pages before.
 const demo = `
 kubectl delete proxyoverrides --all --all-namespaces 2>/dev/null || true # there may be no such kind
 kubectl delete corporateproxies --field-selector metadata.name!=default 2>/dev/null || true

@@ -66,7 +66,7 @@ func partsOf(body string) map[string]string {
 	return parts
 }
 
-// producedBy returns what is in the folders of the tests that a symptom names.
+// producedBy returns the content of the folders of the tests that a symptom names.
 func producedBy(t *testing.T, title, line string) string {
 	t.Helper()
 	var all strings.Builder

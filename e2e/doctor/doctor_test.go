@@ -169,7 +169,7 @@ func (f *fixture) testConfiguration(said doctor.Report) {
 	}
 }
 
-// testScaled: pods of which the same is said are one answer, which is asked for by a name, or by that of one of them.
+// testScaled checks that identical pods give one answer, asked for by the workload's name or by the name of one pod.
 func (f *fixture) testScaled() {
 	f.Helper()
 	scale, err := f.clients.AppsV1().Deployments(namespace).GetScale(f.Context(), deployment, metav1.GetOptions{})

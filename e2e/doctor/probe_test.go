@@ -105,7 +105,7 @@ spec:
   volumes: [{name: agent, secret: {secretName: agent}}]
 `
 
-// probed is what the built program says in corp of an agent of konnectivity.
+// probed returns the findings of the built program, in corp, about a konnectivity agent.
 func probed(t *testing.T, network *machine.Network, hubs *machine.Authority, known bool) []lint.Finding {
 	t.Helper()
 	dir := t.TempDir()

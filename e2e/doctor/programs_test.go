@@ -51,8 +51,8 @@ func (a agent) through(url string) agent {
 	return a
 }
 
-// What doctor says of a pod is what its program does. PROXY stands for the address of a listener that takes the place of
-// the proxy, and notes how it is spoken to.
+// Doctor says about a pod the same as its program does. PROXY stands for the address of a listener in the proxy's
+// place, which notes how a client speaks to it.
 func TestWhatDoctorSaysIsWhatTheProgramsDo(t *testing.T) {
 	tier.Full(t)
 	const connect, tls, nothing = "CONNECT", "TLS", "nothing"
@@ -141,7 +141,7 @@ func listen(t *testing.T) listener {
 	return l
 }
 
-// diagnosed is what doctor says of a pod with this program.
+// diagnosed returns doctor's answer about a pod with this program.
 func (a agent) diagnosed(t *testing.T, env []string) string {
 	t.Helper()
 	container := map[string]any{"name": "agent", "image": a.image, "args": a.args}

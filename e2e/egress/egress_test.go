@@ -88,7 +88,7 @@ func (s *site) command(args ...string) (out, warnings string) {
 	return out, warnings
 }
 
-// explained is what explain says that a Go program does with a URL.
+// explained returns the decision of a Go program about a URL, by fairlead explain.
 func (s *site) explained(url string) string {
 	s.Helper()
 	out, _ := s.command("explain", url, "--client", "go", "-o", "json")

@@ -8,9 +8,9 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
-// ruleset is a NetworkPolicy's egress for nftables, for one pod that it selects. A NetworkPolicy is what a network plugin
-// makes of it, and none of them runs here: sigs.k8s.io/kube-network-policies, which would be one that does not need a plugin, cannot be
-// had as a Go module. So this has no more of the specification than what Fairlead writes, and refuses the rest.
+// ruleset returns a NetworkPolicy's egress as nftables rules, for one pod that it selects. No network plugin runs here.
+// sigs.k8s.io/kube-network-policies would need no plugin, but cannot be had as a Go module. So ruleset covers the part
+// of the specification that Fairlead writes, and refuses the rest.
 func ruleset(policy networkingv1.NetworkPolicy, pods string) (string, error) {
 	var rules []string
 	for _, rule := range policy.Spec.Egress {

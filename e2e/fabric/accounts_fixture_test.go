@@ -34,8 +34,8 @@ const (
 	workload          = "workload" // the Cluster
 )
 
-// accounts are a management cluster with the operator and observe, and a workload cluster whose values are what the operator
-// writes, with the replicator, relays and the probe.
+// accounts are a management cluster with the operator and observe, and a workload cluster with the replicator, relays
+// and the probe. The values of the workload cluster are those that the operator writes.
 type accounts struct {
 	*fabric
 	cp         *controlplane.ControlPlane // of the workload cluster
@@ -133,7 +133,7 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// kubeconfig is that of a service account of the workload cluster.
+// kubeconfig returns the kubeconfig of a service account of the workload cluster.
 func (a *accounts) kubeconfig(name string) string {
 	a.t.Helper()
 	account, err := a.cp.ServiceAccount(a.t.Context(), system, name)
@@ -196,7 +196,7 @@ func (a *accounts) deployed(name string) []string {
 	return append(found.Spec.Template.Spec.Containers[0].Args, "--kubeconfig="+a.kubeconfig(name))
 }
 
-// seen is what the probe has published of an account; nothing while it knows none.
+// seen returns the probe's published observations of an account; nothing while it knows none.
 func (a *accounts) seen(fingerprint string) (probe.CredentialsSeen, probe.Result) {
 	a.t.Helper()
 	var result probe.Result
@@ -213,7 +213,7 @@ func (a *accounts) seen(fingerprint string) (probe.CredentialsSeen, probe.Result
 	return probe.CredentialsSeen{}, result
 }
 
-// conditions are what OldCredentialsUnseen has said.
+// conditions has the states of the condition OldCredentialsUnseen so far.
 type conditions struct {
 	mutex sync.Mutex
 	last  metav1.Condition

@@ -150,7 +150,7 @@ func (a *accounts) awaitRevision(number int64) {
 	})
 }
 
-// fingerprintOf is that of the credentials of a revision.
+// fingerprintOf returns the fingerprint of a revision's credentials.
 func (a *accounts) fingerprintOf(number int64) (fingerprint string) {
 	a.t.Helper()
 	a.awaitRevision(number)

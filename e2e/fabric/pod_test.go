@@ -86,7 +86,7 @@ func (f *fabric) runs(pod *corev1.Pod, address string) {
 	controlplanetest.Require(f.t, err)
 }
 
-// fails is what the kubelet writes when a pod does not answer its probe any more.
+// fails writes the status as the kubelet does when a pod does not answer its probe any more.
 func (p *pod) fails() {
 	t := p.fabric.t
 	of := p.fabric.clients.CoreV1().Pods(p.namespace)

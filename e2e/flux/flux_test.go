@@ -251,7 +251,7 @@ func (s *site) awaitRevision(t *testing.T, namespace, name string, want int) {
 	})
 }
 
-// revision is that of the newest release.
+// revision returns the version of the newest release.
 func revision(object *unstructured.Unstructured) int {
 	history, _, _ := unstructured.NestedSlice(object.Object, "status", "history")
 	if len(history) == 0 {
@@ -277,7 +277,7 @@ func isReady(object *unstructured.Unstructured) bool {
 	return false
 }
 
-// checkUnchanged: the release has what is in the Secret, and what the HelmRelease says itself.
+// checkUnchanged checks that the release has the values in the Secret, and those in the HelmRelease itself.
 func (s *site) checkUnchanged(t *testing.T) {
 	want := s.values(t, values)
 	want["engine"], want["carry"] = "Native", "Literal"

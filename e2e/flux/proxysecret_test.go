@@ -88,7 +88,7 @@ func startRecorder(t *testing.T) *recorder {
 	return r
 }
 
-// secret is what fairlead render prints for a company whose proxy this is.
+// secret returns the output of fairlead render for a company with this proxy.
 func (r *recorder) secret(t *testing.T, output ...string) []byte {
 	t.Helper()
 	values := `proxy: {http: "` + r.url + `", https: "` + r.url + `", noProxy: inside.invalid}`

@@ -99,7 +99,7 @@ func (p *Page) Shell(ctx context.Context, script string) (string, error) {
 	return output.String(), nil
 }
 
-// Titles are those of the sections with something to run.
+// Titles returns the titles of the sections with something to run.
 func (p *Page) Titles() []string {
 	var titles []string
 	for _, s := range p.steps {

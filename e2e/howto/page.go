@@ -27,7 +27,7 @@ type Step struct {
 	Commands []Command
 }
 
-// Command is what is run at a time, and what it prints.
+// Command is a command that is run at once, with its expected output.
 type Command struct {
 	Text string
 	Want string

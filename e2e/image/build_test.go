@@ -1,4 +1,4 @@
-// Package image_test is about the container images: what is in them, that they are the same every time, and that the
+// Package image_test tests the container images: their content, that every build gives the same bytes, and that the
 // real runc runs them as the charts say.
 package image_test
 

@@ -28,7 +28,8 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/repository"
 )
 
-// deployment is that of a chart with its defaults, but for the proxy, which both charts must be told.
+// deployment returns a Deployment of a chart with its defaults, but for the proxy, which both charts
+// must be told.
 func deployment(t *testing.T, chart, name string, values any) *appsv1.Deployment {
 	t.Helper()
 	manifests, err := helm.Template(t.Context(), helm.Release{
@@ -46,7 +47,7 @@ func deployment(t *testing.T, chart, name string, values any) *appsv1.Deployment
 	return nil
 }
 
-// operatorsDeployment is that of the chart of the operator.
+// operatorsDeployment returns the operator's Deployment.
 func operatorsDeployment(t *testing.T) *appsv1.Deployment {
 	t.Helper()
 	return deployment(t, "fairlead", "fairlead-operator", policies.Values()["cluster"]) // proxy: …

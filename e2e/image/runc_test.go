@@ -70,7 +70,7 @@ func (c container) start(t *testing.T) *process.Process {
 	return running
 }
 
-// output is that of a program that ends.
+// output returns the output of a program that ends.
 func (c container) output(t *testing.T) string {
 	t.Helper()
 	runc, arguments := c.bundle(t)

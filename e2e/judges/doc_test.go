@@ -1,9 +1,9 @@
-// Package judges holds what package render writes against the programs that read it, for a thousand and more
-// generated passwords and lists:
+// Package judges compares the output of package render with the programs that read it, for a thousand and
+// more generated passwords and lists:
 //
 //	render → the bootstrap provider's user data → cloud-init → files of a machine → systemd, PAM, kubeadm
 //
-// Each of them says at the end what it has understood, and that must be what was meant.
+// At the end, each program must have understood the value that was meant.
 package judges_test
 
 import (

@@ -49,7 +49,7 @@ END
 	mv /etc/kubernetes/manifests /run/judge/manifests-$i
 done`
 
-// kubeadm writes the manifests, and what Kubernetes makes of the values in them is what was meant.
+// kubeadm writes the manifests. The values in them, as Kubernetes reads them, must be the intended ones.
 func judgePatches(t *testing.T, m *machine.Machine, all []sample) {
 	t.Helper()
 	program := controlplanetest.Tool(t, tools.Kubeadm)
@@ -72,7 +72,7 @@ func judgePatches(t *testing.T, m *machine.Machine, all []sample) {
 	}
 }
 
-// wantInPod is what a static pod has by its mode.
+// wantInPod returns the expected variables of a static pod, by its mode.
 func wantInPod(s sample) map[string]string {
 	switch s.Effective.Node.StaticPods {
 	case resolve.StaticPodsSet:

@@ -22,13 +22,14 @@ type file struct {
 	Content     string `json:"content"`
 }
 
-// userData is what the bootstrap provider makes of the files, by its own code.
+// userData returns the user data that the bootstrap provider makes of the files, by its own
+// code.
 func userData(t *testing.T, format string, files []file) []byte {
 	t.Helper()
 	return ask(t, tools.UserData, map[string]any{"format": format, "files": files})
 }
 
-// ask is what a program says that reads JSON.
+// ask sends a question as JSON to a program, and returns its output.
 func ask(t *testing.T, tool tools.Tool, question any) []byte {
 	t.Helper()
 	program := controlplanetest.Tool(t, tool)
@@ -79,7 +80,7 @@ func run(t *testing.T, m *machine.Machine, script string) {
 	}
 }
 
-// proxyVariables are those of an environment as env -0 prints it that have to do with proxies.
+// proxyVariables returns the variables about proxies in an environment that env -0 printed.
 func proxyVariables(environment []byte) map[string]string {
 	found := map[string]string{}
 	for assignment := range strings.SplitSeq(string(environment), "\x00") {

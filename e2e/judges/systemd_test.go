@@ -43,7 +43,7 @@ for file in file-*.env; do
 	(set -a; . "./$file"; exec /usr/bin/env -0) > "/run/judge/shell-${i%.env}"
 done`
 
-// systemd takes a $ as it is. A shell does not, so this is what holds its escape.
+// systemd takes a $ as it is, a shell does not. So this test covers the escape.
 func judgeShell(t *testing.T, m *machine.Machine, all []sample) {
 	t.Helper()
 	run(t, m, readByShell)
@@ -69,7 +69,7 @@ func startServices(t *testing.T, m *machine.Machine, name string, all []sample, 
 	run(t, m, "systemctl daemon-reload && xargs -n 100 systemctl start < /run/names")
 }
 
-// compare holds an environment that was written down against what was meant.
+// compare compares an environment that was written down with the intended one.
 func compare(t *testing.T, m *machine.Machine, name string, s sample, want map[string]string) {
 	t.Helper()
 	environment, err := m.ReadFile(fmt.Sprintf("/run/judge/%s-%d", name, s.Number))

@@ -116,7 +116,7 @@ func writeAll(t *testing.T, m *machine.Machine, files fstest.MapFS) {
 	controlplanetest.Require(t, m.WriteFile("/run/names", []byte(names.String()), 0o644))
 }
 
-// about is what a service is made of.
+// about returns the files of a service.
 func about(files fstest.MapFS, name string) string {
 	var text strings.Builder
 	for _, at := range slices.Sorted(maps.Keys(files)) {

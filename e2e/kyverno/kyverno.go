@@ -91,7 +91,7 @@ func install(ctx context.Context, cp *controlplane.ControlPlane, options Options
 	return cp.Install(ctx, Content[0])
 }
 
-// Content is what a control plane starts with on which Kyverno is to run.
+// Content is the initial content of a control plane on which Kyverno is to run.
 var Content = []controlplane.Content{content("kyverno", false)}
 
 func content(name string, deployments bool) controlplane.Content {
@@ -106,7 +106,7 @@ const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: " + Namesp
 // Separator is between the documents of the manifest.
 const Separator = "\n---\n"
 
-// Manifest is what the module ships, but for the namespace and, if they are not wanted, the Deployments.
+// Manifest returns the manifest of the module, but for the namespace and, if they are not wanted, the Deployments.
 func Manifest(ctx context.Context, deployments bool) ([]byte, error) {
 	dir, err := tools.ModuleDir(ctx, tools.KyvernoModule, "github.com/kyverno/kyverno")
 	if err != nil {
@@ -169,7 +169,7 @@ func (k *Kyverno) Restart(ctx context.Context) error {
 	return nil
 }
 
-// environment is what the Deployments give their containers.
+// environment returns the variables that the Deployments give their containers.
 func environment(account, role string) []string {
 	return []string{
 		"KYVERNO_NAMESPACE=" + Namespace,

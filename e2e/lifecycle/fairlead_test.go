@@ -147,7 +147,7 @@ func (r *release) settings() {
 	r.awaitFleet(changedPassword, "new.example")
 }
 
-// uninstall holds that nothing of what clusters have is touched.
+// uninstall uninstalls the release, and checks that the clusters keep every object.
 func (r *release) uninstall(operator *deployment.Replica) {
 	r.Helper()
 	r.awaitEndOfChange()
@@ -223,7 +223,7 @@ func (r *release) revision() string {
 	return strconv.Itoa(newest)
 }
 
-// source is what the Secret of the installation says.
+// source returns the data of the installation's Secret.
 func (r *release) source() map[string]string {
 	r.Helper()
 	secret := &corev1.Secret{}

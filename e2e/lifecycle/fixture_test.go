@@ -84,7 +84,7 @@ func (r *release) refused(verb string, args []string, says ...string) {
 	}
 }
 
-// changedPassword is what the installation's is changed to.
+// changedPassword is the new password of the installation.
 const changedPassword = "an0therPassword"
 
 // start starts a replica of a Deployment of the release.

@@ -141,7 +141,7 @@ func Client(t testing.TB, who *rest.Config, scheme *runtime.Scheme) client.Clien
 	return c
 }
 
-// ReadFile returns what is in a file.
+// ReadFile returns the content of a file.
 func ReadFile(t testing.TB, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -176,7 +176,7 @@ func Namespace(t testing.TB, cp *controlplane.ControlPlane) string {
 	return namespace.Name
 }
 
-// Holds is the end of a condition: where it does not hold, the error says what is there instead.
+// Holds returns the results of a condition: where it does not hold, an error with the actual state.
 func Holds(condition bool, instead string, args ...any) (bool, error) {
 	if condition {
 		return true, nil
