@@ -37,8 +37,8 @@ var everywhere = rights.Table{
 	"clusterresourcesetbindings.addons.cluster.x-k8s.io": "list watch",
 }
 
-// letThrough is what admission leaves to somebody with its name and every right. The sweep changes nothing of a status; no sample
-// of the sweep is one of ours.
+// letThrough has the writes that admission allows somebody with deliver's name and every right. The sweep changes no
+// status, and none of its samples is ours.
 var letThrough = rights.Table{"proxyreports.fairlead.io/status": "patch update"}
 
 func TestAStolenTokenMayDoExactlyWhatIsListed(t *testing.T) {

@@ -28,7 +28,7 @@ const (
 
 // Options of a machine.
 type Options struct {
-	// UserData is what cloud-init gets, byte for byte: the bootstrap data of Cluster API, for instance.
+	// UserData is the input of cloud-init, byte for byte: the bootstrap data of Cluster API, for instance.
 	UserData []byte
 	// Programs are files here that the machine has in /usr/local/bin from the start. They must not need
 	// libraries that it does not have.
@@ -219,7 +219,7 @@ func (m *Machine) signal(s syscall.Signal) {
 	}
 }
 
-// forget removes what is left of a machine that is off.
+// forget removes the remains of a machine that is off.
 func (m *Machine) forget() error {
 	const script = `for folder in "$@"; do
 		! mountpoint --quiet "$folder" || umount --lazy "$folder"

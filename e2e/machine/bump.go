@@ -11,8 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-// bumping is what squid.conf lacks for looking into TLS. A log line for each request inside would be none that Requests
-// knows.
+// bumping are the lines that squid.conf needs for looking into TLS. Requests would not know a log line for each request
+// inside.
 const bumping = `
 acl began at_step SslBump1
 ssl_bump peek began

@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// A control group is the one thing that the kernel does not take away with a process. It holds nothing then;
-// the next machine removes those of processes that are gone.
+// A control group is the one thing that the kernel does not remove with a process. It is empty then. The next machine
+// removes the groups of processes that are gone.
 const cgroupPrefix = "fairlead-machine-"
 
 // hierarchies: systemd uses its own one and the unified one, where there is more than one; Memory that of memory.
@@ -27,7 +27,7 @@ done; shift;`
 // cgroup is the name of the control group, after a process that lives as long as the network.
 func (n *Network) cgroup() string { return cgroupPrefix + strconv.Itoa(n.init) }
 
-// removeCgroups removes that of this network and those that killed tests have left.
+// removeCgroups removes the group of this network, and those that killed tests have left.
 func (n *Network) removeCgroups() error {
 	var errs []error
 	for _, hierarchy := range hierarchies {

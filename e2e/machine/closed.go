@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CheckClosed is what a test asks before it says that something goes through squid: from corp there is no route to
-// the hub, and no process there knows its name. The error says what is open.
+// CheckClosed checks the claim of a test that something goes through squid. From corp there must be no route to
+// the hub, and no process there may know its name. The error says what is open.
 func (n *Network) CheckClosed(ctx context.Context) error {
 	conn, err := n.Dial(ctx, Corp, net.JoinHostPort(HubAddress, "443"))
 	if err == nil {

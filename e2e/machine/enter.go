@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
 
-// path is the PATH of what runs in the networks and in the machine.
+// path is the PATH of programs in the networks and in the machine.
 const path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // Dial connects to an address, not a name, from one of the networks.
@@ -123,7 +123,8 @@ func (n *Network) Answers(from Namespace, address string) func(context.Context) 
 	}
 }
 
-// output is what a command prints. Its complaints are in the error. Without an environment it has this process's.
+// output returns the output of a command. Its complaints are in the error. Without an environment it has this
+// process's.
 func output(ctx context.Context, stdin string, environment []string, command ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = environment

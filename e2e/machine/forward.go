@@ -6,7 +6,7 @@ import (
 	"net"
 )
 
-// Forward connects whoever comes to the listener with what is dialled, until the context ends.
+// Forward connects each client of the listener with a connection from dial, until the context ends.
 func Forward(ctx context.Context, listener net.Listener, dial func(context.Context) (net.Conn, error)) {
 	context.AfterFunc(ctx, func() { _ = listener.Close() })
 	Accept(listener, func(from net.Conn) {

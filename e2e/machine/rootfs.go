@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-// Prepare makes what is made once and takes long, or the network: the Debian that machines boot, and a squid that looks into
-// TLS. Otherwise whoever needs it first does.
+// Prepare makes the parts that are made once and take long, or need the network. These are the Debian that machines
+// boot, and a squid that looks into TLS. Otherwise the first test that needs a part makes it.
 func Prepare(ctx context.Context, progress io.Writer) error {
 	if _, err := rootFS(ctx, progress); err != nil {
 		return err

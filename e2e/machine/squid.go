@@ -217,7 +217,7 @@ func (s *Squid) writeUsers(ctx context.Context, passwords map[string]string) err
 	return os.Chtimes(s.file("users"), changed, changed)
 }
 
-// Request is what somebody wanted from squid.
+// Request is a client's request to squid.
 type Request struct {
 	User   string // "-" without credentials; who has a wrong password is named
 	Method string

@@ -46,7 +46,8 @@ func TestTheKubeletMakesOneListOfTheWorkloadsEntriesAndOurs(t *testing.T) {
 	}
 }
 
-// environment is what the kubelet makes of a container's, where our Secret has the list, and its own source another.
+// environment returns the container's variables as the kubelet sets them. Our Secret has the list, and the
+// container's own source another.
 func environment(t *testing.T, c corev1.Container, list string) map[string]string {
 	t.Helper()
 	var variables []kubelet.Variable

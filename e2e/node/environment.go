@@ -13,9 +13,9 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/machine"
 )
 
-// variables are those of the container, in the order in which they are expanded; of two, the last counts. What a value
-// becomes is the kubelet's own code, in package kubelet; where it comes from, and when a container does not start, is
-// written after makeEnvironmentVariables in pkg/kubelet/kubelet_pods.go.
+// variables returns the variables of the container, in the order in which they are expanded; of two with one name, the
+// last counts. The kubelet's own code, in package kubelet, expands the values. The sources, and the cases in which a
+// container does not start, follow makeEnvironmentVariables in pkg/kubelet/kubelet_pods.go.
 func (n *Node) variables(ctx context.Context, pod *corev1.Pod, container *corev1.Container) ([]kubelet.Variable, error) {
 	variables := fromMap("", n.ServiceEnv)
 	for i, source := range container.EnvFrom {
@@ -122,7 +122,7 @@ func (n *Node) get(ctx context.Context, namespace, kind, name string) (map[strin
 	return content, nil
 }
 
-// field is what the downward API has of a pod, as far as agents ask for it.
+// field returns a field of a pod by the downward API, as far as agents ask for it.
 func field(pod *corev1.Pod, path string) (string, error) {
 	values := map[string]string{
 		"metadata.name":           pod.Name,

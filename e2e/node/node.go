@@ -134,8 +134,8 @@ func (n *Node) program(container *corev1.Container, command []string) (string, e
 	return program, nil
 }
 
-// hosts is what the container has in /etc/hosts: names that corp knows, and the pod's aliases as the kubelet writes
-// them (pkg/kubelet/kubelet_pods.go, hostsEntriesFromHostAliases).
+// hosts returns the container's /etc/hosts: names that corp knows, and the pod's aliases as the kubelet writes them
+// (pkg/kubelet/kubelet_pods.go, hostsEntriesFromHostAliases).
 func (n *Node) hosts(pod *corev1.Pod) ([]byte, error) {
 	content, err := os.ReadFile(n.Network.Path("/etc/hosts"))
 	for _, alias := range pod.Spec.HostAliases {

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// mounts is what the container sees: this machine's files, and those of the pod.
+// mounts returns a mount namespace for the container: this machine's files, and those of the pod.
 func (n *Node) mounts(pod *corev1.Pod, container *corev1.Container) (*os.File, error) {
 	hosts, err := n.hosts(pod)
 	if err != nil {

@@ -60,7 +60,7 @@ func writeFiles(folder string, files map[string]file) error {
 	return nil
 }
 
-// link makes the first elements of all paths lead to what is there now, and removes those that lead nowhere.
+// link makes the first elements of all paths lead to the current files, and removes links that lead nowhere.
 func link(folder string, files map[string]file) error {
 	for path := range files {
 		first, _, _ := strings.Cut(filepath.Clean(path), "/")

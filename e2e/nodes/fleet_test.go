@@ -82,7 +82,7 @@ func newFleet(t *testing.T, authority []byte, node v1alpha1.NodeSettings) *fleet
 	return &fleet{cp, c, namespace, cluster}
 }
 
-// bootstrapData is that of the cluster's first machine.
+// bootstrapData returns the bootstrap data of the cluster's first machine.
 func (f *fleet) bootstrapData(t *testing.T, spec bootstrapv1.KubeadmConfigSpec) clusterapi.BootstrapData {
 	t.Helper()
 	f.awaitSecret(t, "mycluster-systemd-proxy", func(*corev1.Secret) bool { return true }) // the provider asks again ever later

@@ -79,7 +79,7 @@ func TestAMachineOfTheExamplePullsThroughTheProxy(t *testing.T) {
 	})
 }
 
-// exampleSpec is what an example in examples/nodes says of its control plane.
+// exampleSpec returns the KubeadmConfigSpec of the control plane in an example of examples/nodes.
 func exampleSpec(t *testing.T, name string) bootstrapv1.KubeadmConfigSpec {
 	t.Helper()
 	content := controlplanetest.ReadFile(t, filepath.Join("..", "..", "examples", "nodes", name))
@@ -147,7 +147,7 @@ func checkStaticPods(t *testing.T, m *machine.Machine) {
 	}
 }
 
-// site is the company: its networks, its proxy, and what is to be reached.
+// site is the company: its networks, its proxy, and the destinations.
 type site struct {
 	network   *machine.Network
 	squid     *machine.Squid

@@ -20,13 +20,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 )
 
-// ServiceAccount is who it is, in the operator's namespace.
+// ServiceAccount is the service account of observe, in the operator's namespace.
 const ServiceAccount = "fairlead-observe"
 
 // Policy is its cage.
 const Policy = "fairlead-observe-writes"
 
-// User is who it is to the API server.
+// User is observe's user name to the API server.
 var User = controlplane.ServiceAccountUser(operator.Namespace, ServiceAccount)
 
 // Install installs its permissions beside those of the operator.

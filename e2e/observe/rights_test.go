@@ -26,7 +26,7 @@ import (
 	core "github.com/fairlead-io/fairlead/internal/core/probe"
 )
 
-// everywhere is what RBAC lets its token do, in each namespace alike.
+// everywhere has the rights of observe's token by RBAC, in each namespace alike.
 var everywhere = rights.Table{
 	"secrets":                          "get",
 	"proxyreports.fairlead.io":         "list watch",
@@ -35,7 +35,8 @@ var everywhere = rights.Table{
 	"machines.cluster.x-k8s.io/status": "patch",      // config/observe-machines
 }
 
-// letThrough is what admission leaves to somebody with its name and every right. The sweep changes nothing.
+// letThrough has the writes that admission allows somebody with observe's name and every right. The sweep changes
+// nothing.
 var letThrough = rights.Table{
 	"proxyreports.fairlead.io/status":  "patch update",
 	"machines.cluster.x-k8s.io/status": "patch update",

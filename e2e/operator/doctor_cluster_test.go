@@ -121,7 +121,8 @@ func (f *fixture) doctorOfMachines(cluster string) {
 	}
 }
 
-// Who may read the report alone still gets a judgement of it, and hears what is missing.
+// A user who may read only the report still gets a judgement of it, and a note of the
+// missing rights.
 func (f *fixture) doctorWithoutRights() {
 	f.Helper()
 	role := rbacv1.Role{

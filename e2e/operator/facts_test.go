@@ -173,7 +173,7 @@ rows:
     required: true
 `
 
-// crd is that of a kind of any content.
+// crd returns the CustomResourceDefinition of a kind with any content.
 func crd(group, kind, version string) []byte {
 	const text = `
 apiVersion: apiextensions.k8s.io/v1

@@ -291,7 +291,7 @@ func (f *fixture) reapply(cluster, request string) *v1alpha1.ProxyReport {
 	})
 }
 
-// binding is that of an admission policy.
+// binding returns the binding of an admission policy.
 func binding(name string) *admissionv1.ValidatingAdmissionPolicyBinding {
 	return &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }

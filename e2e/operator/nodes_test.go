@@ -96,7 +96,7 @@ func (f *fixture) pool(cluster, name string) {
 	}}))
 }
 
-// nextSecondOf awaits that what is created from now on is later than a time.
+// nextSecondOf waits until new objects are created later than a time.
 func (f *fixture) nextSecondOf(at metav1.Time) {
 	f.Helper()
 	controlplanetest.Await(f, "the next second", func(context.Context) (bool, error) {

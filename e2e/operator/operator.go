@@ -27,7 +27,7 @@ const (
 	ServiceAccount = "fairlead-operator"
 )
 
-// User is who the operator is to the API server.
+// User is the operator's user name to the API server.
 var User = controlplane.ServiceAccountUser(Namespace, ServiceAccount)
 
 // Content are the CRDs of Cluster API and everything below config/.

@@ -30,7 +30,7 @@ type planned struct {
 	clusters  []string
 }
 
-// What "fairlead plan" says before is what the fleet shows after: Secret by Secret, machines, and problems.
+// "fairlead plan" predicts the changes of the fleet: Secret by Secret, machines, and problems.
 func TestTheFleetChangesAsItWasPlanned(t *testing.T) {
 	p := newPlanned(t)
 	seen := p.content()
@@ -103,7 +103,7 @@ func newPlanned(t *testing.T) *planned {
 	return p
 }
 
-// manifests are what the author of the change has.
+// manifests returns the manifests of the change's author.
 func (p *planned) manifests() []client.Object {
 	kind := func(kind string) metav1.TypeMeta {
 		return metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind}
@@ -143,7 +143,7 @@ func (p *planned) apply() {
 	}
 }
 
-// content is the data of what Fairlead writes, by cluster and role.
+// content returns the data of the Secrets that Fairlead writes, by cluster and role.
 func (p *planned) content() map[string]string {
 	p.Helper()
 	all := map[string]string{}
@@ -154,7 +154,7 @@ func (p *planned) content() map[string]string {
 	return all
 }
 
-// await awaits that what was planned has happened, and that the operator has seen the change.
+// await waits until the planned changes have happened, and until the operator has seen the change.
 func (p *planned) await(what string, said plan.Plan, before map[string]string) {
 	p.Helper()
 	p.awaitProxy(&v1alpha1.CorporateProxy{ObjectMeta: metav1.ObjectMeta{Name: p.proxy.Name}}, func(c *v1alpha1.CorporateProxy) bool {

@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
-// everywhere is what RBAC lets the operator's token do in each namespace, but for infrastructure objects.
+// everywhere has the rights of the operator's token by RBAC in each namespace, but for infrastructure objects.
 var everywhere = rights.Table{
 	"clusters.cluster.x-k8s.io":                          "get list watch",
 	"machines.cluster.x-k8s.io":                          "list watch",
@@ -37,7 +37,7 @@ var everywhere = rights.Table{
 	"events.events.k8s.io":                               "create",
 }
 
-// atHome is what it may do in its own namespace besides.
+// atHome has its further rights in its own namespace.
 var atHome = rights.Table{
 	"secrets":                       "list watch create patch delete", // revisions
 	"secrets fairlead-write-memory": "get",
@@ -100,8 +100,8 @@ func TestTheOperatorUsesEveryRightItHasAndMissesNone(t *testing.T) {
 	rightstest.UsesAll(t, f.cp, operator.User, rights.Union(everywhere, atHome))
 }
 
-// letThrough is what admission leaves to somebody with the operator's name and every right: of Secrets, ConfigMaps,
-// Leases, Events and owners of machines, nothing that the sweep tries, because none of it is of the contract.
+// letThrough has the writes that admission allows somebody with the operator's name and every right. The sweep's
+// Secrets, ConfigMaps, Leases, Events and owners of machines are all refused, because none of them is of the contract.
 var letThrough = rights.Table{
 	"proxyreports.fairlead.io":            "create delete deletecollection patch update",
 	"proxyreports.fairlead.io/status":     "patch update",

@@ -25,7 +25,7 @@ func init() {
 	}
 }
 
-// Cluster is that of the published example, which no provider looks after.
+// Cluster returns the Cluster of the published example, without a provider.
 func Cluster(namespace, name string) *clusterv1.Cluster {
 	return &clusterv1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{}},

@@ -145,7 +145,7 @@ func TestABlankSecretOfOursIsNoSignOfAProxy(t *testing.T) {
 	}
 }
 
-// What neither clusterctl move nor a backup carries is the status; what was written is to be remembered all the same.
+// Neither clusterctl move nor a backup carries the status. The record of writes must survive all the same.
 func TestThatAClusterHadAProxyIsNotedBeforeItsSecretsAreWrittenAndOnlyOnce(t *testing.T) {
 	f := newFixture(t)
 	f.exampleProxy()

@@ -23,7 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/picture"
 )
 
-// ofStatusPage is what the operator may do more with it.
+// ofStatusPage has the operator's further rights with the status page.
 var ofStatusPage = rights.Table{"tokenreviews.authentication.k8s.io": "create", "subjectaccessreviews.authorization.k8s.io": "create"}
 
 // visit asks the operator as somebody who has a token, or none. An operator with a certificate has its own, as Prometheus takes it.

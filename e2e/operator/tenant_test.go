@@ -206,7 +206,7 @@ func (t *tenant) look() {
 	}
 }
 
-// attempts are what a tenant may try, each with a cluster of its own. That the API server refuses one is an answer, too.
+// attempts are the attempts of a tenant, each with a cluster of its own. A refusal by the API server is a valid answer.
 var attempts = []struct {
 	what string
 	do   func(t *tenant, name string) error

@@ -25,7 +25,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-// filled is what an upgrade must leave as it is.
+// filled has the data that an upgrade must leave as it is.
 type filled struct {
 	Data  map[string]map[string][]byte       // of Secrets and ConfigMaps
 	Nodes map[string]*v1alpha1.ReportedNodes // by cluster

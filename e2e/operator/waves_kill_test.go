@@ -65,7 +65,7 @@ spec: {policyName: kill-point, validationActions: [Deny]}
 `, k.group, k.version, k.operations, k.resource, ofOperator, k.condition)
 }
 
-// The operator is killed at each step of a rollout and of an undo. The outcome is that of the undisturbed run: every
+// The operator is killed at each step of a rollout and of an undo. The outcome is the same as without a kill: every
 // cluster has both Secrets of the same revision, and the rollout is complete.
 func TestTheOperatorKilledAtEachStepComesToTheSameEnd(t *testing.T) {
 	tier.Full(t)

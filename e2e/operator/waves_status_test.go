@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
-// table is what kubectl get prints of the CorporateProxy.
+// table returns the columns of the CorporateProxy in kubectl get.
 func (w *waves) table() map[string]string {
 	w.Helper()
 	body, err := controlplanetest.Clients(w, w.cp).CoreV1().RESTClient().Get().
@@ -35,7 +35,7 @@ func (w *waves) table() map[string]string {
 	return cells
 }
 
-// eventReasons are those of the events about the CorporateProxy.
+// eventReasons returns the reasons of the events about the CorporateProxy.
 func (w *waves) eventReasons() []string {
 	w.Helper()
 	events := &eventsv1.EventList{}

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// theme is what a reader's system prefers.
+// theme is the preference of a reader's system.
 type theme string
 
 const (

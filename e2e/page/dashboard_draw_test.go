@@ -156,7 +156,7 @@ func niceStep(highest float64) float64 {
 	return 10 * power
 }
 
-// sorted puts what is large first, as far as its last value tells.
+// sorted puts large series first, by their last values.
 func sorted(p panel, all []series) []series {
 	last := func(s series) float64 {
 		if len(s.Values) > 0 {

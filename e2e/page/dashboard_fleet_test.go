@@ -47,7 +47,7 @@ func (o *objects) List(_ context.Context, list client.ObjectList, _ ...client.Li
 	return nil
 }
 
-// record is what the operator's collectors say of the fleet through the morning, of what a dashboard asks for.
+// record returns the metrics of the operator's collectors through the morning, as far as a dashboard asks for them.
 func record(t *testing.T, dashboard string) string {
 	t.Helper()
 	fleet, elected := &objects{}, make(chan struct{})
@@ -145,7 +145,7 @@ func updated(minute int) int {
 	return canary + first + rest
 }
 
-// spoil is what is wrong with a cluster beside what the fleet of tests has.
+// spoil adds faults to a cluster's status, beside those in the fleet of tests.
 func spoil(status *v1alpha1.ProxyReportStatus, i, failing, refused int) {
 	if status.Nodes != nil && status.Nodes.Outdated > 0 {
 		status.Nodes.Outdated = int32(1 + i*7%19)

@@ -19,7 +19,7 @@ import (
 
 const dashboardFile = "../../charts/fairlead/monitoring/dashboard.json"
 
-// dashboard is what the drawing needs of what Grafana imports.
+// dashboard has the fields of a Grafana dashboard that the drawing needs.
 type dashboard struct {
 	Title  string
 	Panels []panel
@@ -92,7 +92,7 @@ func dashboardPage(t *testing.T) (page, made string) {
 	return page, digest(text + recorded + readFile(t, dashboardTemplate))
 }
 
-// startPrometheus has a real one read what was recorded, and returns how to ask it.
+// startPrometheus starts a real Prometheus with the recorded metrics, and returns a function that asks it.
 func startPrometheus(t *testing.T, recorded string) func(expr string, instant bool) []series {
 	t.Helper()
 	for _, program := range []string{"prometheus", "promtool"} {

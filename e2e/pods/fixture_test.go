@@ -43,7 +43,7 @@ func newFixture(t *testing.T) *fixture {
 	return f
 }
 
-// install installs the chart, when the seconds of what was created before have passed, and returns when pods are
+// install installs the chart in a later second than that of any earlier object, and returns when pods are
 // injected.
 func (f *fixture) install() {
 	f.Helper()
@@ -99,7 +99,7 @@ func (f *fixture) started(pod *corev1.Pod, at time.Time) {
 	controlplanetest.Require(f, err)
 }
 
-// report is what the command prints with -o json.
+// report has the output of the command with -o json.
 type report struct {
 	Owners []row
 	Notes  []string

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
-// environments are what containers set by themselves.
+// environments are the variables that containers set by themselves.
 const environments = `
 - {name: none, image: image}
 - {name: http, image: image, env: [{name: HTTP_PROXY, value: &url "http://me:mySuperSecretPassword@proxy.example:3128"}]}
@@ -158,7 +158,7 @@ func all(pod *corev1.Pod) []corev1.Container {
 	return list
 }
 
-// of is what the report says of one container, what lacks first.
+// of returns the report's rows about one container, in descending order of the findings.
 func (r report) of(pod *corev1.Pod, container string) []row {
 	var found []row
 	for _, o := range r.Owners {

@@ -61,5 +61,5 @@ func createPod(t *testing.T, clients kubernetes.Interface, pod corev1.Pod) (crea
 	return created
 }
 
-// injected is what inject-proxy-env adds.
+// injected returns the variables that inject-proxy-env adds.
 func injected() []corev1.EnvVar { return mutationtest.Entries(nil, "", false) }

@@ -69,7 +69,8 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 	_, err := clients.CoreV1().Namespaces().Create(t.Context(), off, metav1.CreateOptions{})
 	controlplanetest.Require(t, err)
 
-	// The pods come first: what is admitted before the policies is what was missed.
+	// The pods come first: the audit must find pods that were admitted before the
+	// policies.
 	expected := map[string]audited{}
 	pods := auditedPods(t)
 	pods = append(pods, audited{

@@ -70,7 +70,7 @@ func (c corner) optional() *bool {
 	return nil
 }
 
-// containers are those of a place. Every pod has at least one of the first.
+// containers returns the containers of a place. Every pod has at least one of the first place.
 func (c corner) containers(place string) []corev1.Container {
 	if !slices.Contains(c.places, place) {
 		return nil
@@ -129,7 +129,7 @@ func debug(one corev1.Container) corev1.EphemeralContainer {
 	return corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon(one)}
 }
 
-// expected is what becomes of the pod that was stored where no policy applies.
+// expected returns the expected pod. pod was stored where no policy applies.
 func (c corner) expected(pod *corev1.Pod) *corev1.Pod {
 	pod = pod.DeepCopy()
 	if !c.injected() {

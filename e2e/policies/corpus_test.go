@@ -78,8 +78,8 @@ func normalized(pod *corev1.Pod) (*corev1.Pod, error) {
 	return same, json.Unmarshal(tokenVolume.ReplaceAll(text, []byte("kube-api-access")), same)
 }
 
-// difference puts a corner of the corpus before an engine, and says where the stored pod differs from what is
-// expected. A pod that is refused differs.
+// difference tries a corner of the corpus with an engine, and returns the differences between the stored and the
+// expected pod. A pod that is refused differs.
 func (c *corpus) difference(ctx context.Context, e *engine, where corner) (string, error) {
 	want, err := c.want(ctx, e, where)
 	if err != nil {
@@ -101,8 +101,8 @@ func (c *corpus) difference(ctx context.Context, e *engine, where corner) (strin
 	return cmp.Diff(want, got), nil
 }
 
-// store creates the corner's pod, or adds its ephemeral containers to the pod that is older than the policy, and
-// reads what is stored then.
+// store creates the corner's pod, or adds its ephemeral containers to the pod that is older than the policy. It
+// returns the stored pod.
 func (e *engine) store(ctx context.Context, where corner) (*corev1.Pod, error) {
 	pods := e.clients.CoreV1().Pods(where.namespace())
 	if !where.isOld() {
@@ -129,7 +129,7 @@ func (e *engine) store(ctx context.Context, where corner) (*corev1.Pod, error) {
 	return pods.Get(ctx, where.old(), metav1.GetOptions{})
 }
 
-// want is what the corner is expected to become.
+// want returns the expected pod of a corner.
 func (c *corpus) want(ctx context.Context, e *engine, where corner) (*corev1.Pod, error) {
 	if !where.isOld() {
 		pod, err := c.withoutPolicy(ctx, where)

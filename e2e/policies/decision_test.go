@@ -36,7 +36,7 @@ var (
 // decisionsFolder has the tables.
 const decisionsFolder = "testdata/decisions"
 
-// decisions are the rows of that of inject-proxy-env.
+// decisions are the rows of the table of inject-proxy-env.
 var decisions = sync.OnceValues(func() ([]row, error) {
 	text, err := os.ReadFile(filepath.Join(decisionsFolder, policies.InjectProxyEnv+".md"))
 	if err != nil {
@@ -89,8 +89,8 @@ func (r row) under(v variant) row {
 	return r
 }
 
-// adds are those of the entries that belong to a group that the container gets, and if there are more in the pod's
-// annotation, the list that they extend.
+// adds returns the entries of the groups that the container gets. If the pod's annotation has more entries, they
+// extend the list.
 func (r row) adds(entries []corev1.EnvVar, more string) []corev1.EnvVar {
 	var adds []corev1.EnvVar
 	for _, entry := range entries {
@@ -108,7 +108,7 @@ func (r row) adds(entries []corev1.EnvVar, more string) []corev1.EnvVar {
 	return adds
 }
 
-// ourList is that of the entries, by the name that others refer to.
+// ourList returns the list among the entries, under the name by which others refer to it.
 func ourList(entries []corev1.EnvVar) corev1.EnvVar {
 	list := entries[slices.IndexFunc(entries, func(e corev1.EnvVar) bool { return e.Name == "NO_PROXY" })]
 	list.Name = "FAIRLEAD_NO_PROXY"

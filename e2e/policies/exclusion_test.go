@@ -31,7 +31,7 @@ const (
 	platform  = "platform"  // everywhere
 )
 
-// exclusion is a control plane with the policy, and two namespaces: of one of them, lead may exclude what is in it.
+// exclusion is a control plane with the policy and two namespaces. lead may exclude the objects in one of them.
 type exclusion struct {
 	cp         *controlplane.ControlPlane
 	admin      client.Client

@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-// Mutate is what the built fairlead mutate makes of a manifest, with values of the chart, each over the one before. None
-// that it knows in it is an error.
+// Mutate returns a manifest after the built fairlead mutate, with values of the chart, each over the one before. A
+// manifest without an agent is an error.
 func Mutate(ctx context.Context, manifest []byte, values []any, flags ...string) ([]byte, error) {
 	fairlead, err := tools.Program(ctx, "fairlead")
 	if err != nil {

@@ -33,7 +33,7 @@ func Chart() string { return repository.Path("charts", "fairlead-policies") }
 // Folder has a folder for each policy.
 func Folder() string { return repository.Path("policies") }
 
-// Values are those of the published example, as <cluster>-cluster-values has them.
+// Values returns the values of the published example, as <cluster>-cluster-values has them.
 func Values() map[string]any { return mutationtest.Values() }
 
 // Sidecars are the values of who has chosen the families that are off by default.

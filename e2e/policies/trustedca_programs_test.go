@@ -145,14 +145,14 @@ func serveTLS(t *testing.T, authority *machine.Authority) string {
 	return strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
 }
 
-// podContents is what the process of a pod's first container finds.
+// podContents has the environment and the files of a pod's first container.
 type podContents struct {
 	env   map[string]string
 	files map[string][]byte
 }
 
-// contents creates a pod and reads its environment and its volumes as kubelet does, Secret and ConfigMap being those of
-// the chart: here is no replicator, and the pod's namespace has none.
+// contents creates a pod and reads its environment and its volumes as kubelet does. Secret and ConfigMap are the
+// chart's: no replicator runs here, and the pod's namespace has none.
 func (c caCluster) contents(t *testing.T, pod *corev1.Pod) podContents {
 	t.Helper()
 	stored, err := c.create(t.Context(), pod)

@@ -286,7 +286,7 @@ func byName(env []corev1.EnvVar) []corev1.EnvVar {
 	return env
 }
 
-// withoutDefaults is what somebody wrote.
+// withoutDefaults removes the defaults that the API server adds.
 func withoutDefaults(volumes []corev1.Volume) []corev1.Volume {
 	var all []corev1.Volume
 	for _, v := range volumes {

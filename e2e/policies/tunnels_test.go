@@ -91,9 +91,9 @@ func TestAgentsThatAreExcludedAreLeftAlone(t *testing.T) {
 	}
 }
 
-// Who asks for a relay and is of a family that goes by the variables has the relay alone, whichever policy comes first:
-// that of tunnel-relay does after that for k8s-app, and before that for app, which the variant calls last. With a sidecar
-// of its family's way, it is the selectors that leave it to the other policy.
+// A pod that asks for a relay, and is of a family that goes by the variables, has the relay alone. The order of the
+// policies does not matter: tunnel-relay comes after the other one for k8s-app, and before it for app, which the
+// variant calls last. With a sidecar of its family's way, the selectors leave the pod to the other policy.
 func TestWhoAsksForTargetsHasTheRelayAlone(t *testing.T) {
 	settled := []corev1.EnvVar{{Name: "NO_PROXY", Value: "*"}, {Name: "no_proxy", Value: "*"}}
 	for _, e := range tunnelEngines(t) {

@@ -29,8 +29,9 @@ type twin struct {
 	isBeside  bool // inject-proxy-env, too
 }
 
-// Manifests that no webhook will see become the same pods: what the command makes of each row, stored where no policy
-// applies, is what each engine stores. That it is what the table says, internal/agents/mutation proves.
+// The command makes the same pods of manifests that no webhook will see. Its output for each row, stored where no
+// policy applies, equals the pod that each engine stores. internal/agents/mutation tests that this is the table's
+// result.
 func TestEveryRowOfTheTablesOfTunnelsHoldsUnderBothEngines(t *testing.T) {
 	engines := tunnelEngines(t)
 	for _, v := range tunnelVariants() {
@@ -126,7 +127,8 @@ func (w twin) mutated(t *testing.T) []*corev1.Pod {
 	return pods
 }
 
-// tunnelNormalized is what counts of a pod. In which order volumes are, and with two policies also variables, does not.
+// tunnelNormalized returns the spec in a form to compare: the order of volumes does not count, nor, with two policies,
+// that of variables.
 func tunnelNormalized(pod *corev1.Pod, isBeside bool) *corev1.PodSpec {
 	same, err := normalized(pod)
 	if err != nil {

@@ -22,11 +22,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/agents/mutation/mutationtest"
 )
 
-// tunnelLabel is what the namespaces of a tunnelVariant are labelled with.
+// tunnelLabel is the label of the namespaces of a tunnelVariant.
 const tunnelLabel = "e2e.fairlead.io/tunnels"
 
-// tunnelVariant is the chart's policies for some families, for namespaces of their own. inject is what inject-proxy-env
-// is called there, if it is there, too: policies are evaluated in the order of their names.
+// tunnelVariant has the chart's policies for some families, in namespaces of their own. inject is the name of
+// inject-proxy-env there, if it is there, too: policies are evaluated in the order of their names.
 type tunnelVariant struct {
 	mutationtest.Variant
 	inject string
@@ -58,7 +58,7 @@ func tunnelVariants() []tunnelVariant {
 	return all
 }
 
-// policies are those of the variant among what the chart has rendered, narrowed to its namespaces.
+// policies returns the variant's policies among the rendered objects, narrowed to its namespaces.
 func (v tunnelVariant) policies(rendered []byte) ([]*unstructured.Unstructured, error) {
 	objects, err := controlplane.Parse(rendered)
 	if err != nil {
@@ -109,7 +109,7 @@ func (v tunnelVariant) narrow(spec map[string]any, name string) {
 	selector["matchLabels"] = map[string]any{tunnelLabel: v.Name}
 }
 
-// tunnelEngines are those of the corpus, with all variants.
+// tunnelEngines returns the engines of the corpus, with all variants.
 func tunnelEngines(t testing.TB) []*engine {
 	t.Helper()
 	engines, err := theTunnels()

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/agents/mutation/mutationtest"
 )
 
-// variantLabel is what the namespaces of a variant are labelled with.
+// variantLabel is the label of the namespaces of a variant.
 const variantLabel = "e2e.fairlead.io/variant"
 
 // variant is the policy with other settings. All variants are installed at once, each for the
@@ -45,12 +45,12 @@ func variants() []variant { return append(slices.Clone(healthy), lenient, falter
 
 func (v variant) namespace(kind string) string { return v.name + "-" + kind }
 
-// entries are what a container without a wish of its own gets, in a pod of some place.
+// entries returns the variables of a container without a wish of its own, in a pod of some place.
 func (v variant) entries(namespace string, onItsNode bool) []corev1.EnvVar {
 	return mutationtest.Entries(v.values["carry"], namespace, onItsNode)
 }
 
-// manifests are what the chart makes for an engine, narrowed to the variants' namespaces.
+// manifests returns the chart's objects for an engine, narrowed to the variants' namespaces.
 func manifests(ctx context.Context, engine string, all []variant) ([]*unstructured.Unstructured, error) {
 	var named []string
 	for _, v := range all {

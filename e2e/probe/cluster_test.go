@@ -138,7 +138,7 @@ func (c *cluster) start(t *testing.T) {
 	controlplanetest.Require(t, err)
 }
 
-// result is what is published.
+// result returns the published result.
 func (c *cluster) result(ctx context.Context) (probe.Result, error) {
 	object, err := c.clients.CoreV1().ConfigMaps(policies.Namespace).Get(ctx, probe.ConfigMapName, metav1.GetOptions{})
 	if err != nil {

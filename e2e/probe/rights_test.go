@@ -9,20 +9,21 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/rights/rightstest"
 )
 
-// everywhere is what RBAC lets its token do, with relays and probe.discover.
+// everywhere has the rights of the probe's token by RBAC, with relays and probe.discover.
 var everywhere = rights.Table{
 	"nodes": "list watch",
 	"pods":  "list",
 }
 
-// atHome is what it may do in its own namespace besides. It writes into one ConfigMap, so that there is nothing for a cage to
-// hold back.
+// atHome has its further rights in its own namespace. It writes into one ConfigMap, so no admission policy has to
+// restrict it.
 var atHome = rights.Table{
 	"configmaps " + name: "get update",
 	"pods":               "list watch",
 }
 
-// checkRights: a stolen token can do what is listed, and the probe has used all of it and missed nothing.
+// checkRights checks that a stolen token has the listed rights, and that the probe has used each of them and missed
+// none.
 func (c *cluster) checkRights(t *testing.T) {
 	t.Helper()
 	all := rights.Union(everywhere, atHome)

@@ -101,7 +101,7 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 // LogFile is where the program's output goes.
 func (p *Process) LogFile() string { return p.spec.LogFile }
 
-// Log is what the program has printed so far, and those before it with the same log.
+// Log returns the output of the program so far, and of the earlier ones with the same log.
 func (p *Process) Log() (string, error) {
 	content, err := os.ReadFile(p.spec.LogFile)
 	return string(content), err
@@ -120,8 +120,8 @@ func (p *Process) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends the program and everything in its process group, and returns when they are gone. How the
-// program exits is not judged: what was asked to go may go with any status.
+// Stop ends the program and everything in its process group, and returns when they are gone. The exit status of a
+// program that was asked to end does not matter.
 func (p *Process) Stop() error {
 	p.stop.Do(func() { p.stopErr = p.terminate() })
 	return p.stopErr

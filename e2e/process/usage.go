@@ -10,11 +10,11 @@ import (
 // clockTick is the unit of times in /proc, for all architectures that Kubernetes runs on (times(2)).
 const clockTick = 10 * time.Millisecond
 
-// Memory is what a process has in memory, in KiB. Of Now and Peak, File are pages of files, such as its program: the kernel keeps them
-// while there is room, and reads them again.
+// Memory is the memory of a process, in KiB. File counts the pages of files among them, such as its program: the kernel
+// keeps these while there is room, and reads them again.
 type Memory struct{ Now, Peak, File int }
 
-// CPUTime is what a process has used, in user and kernel mode.
+// CPUTime returns the time that a process has used, in user and kernel mode.
 func CPUTime(pid int) (time.Duration, error) {
 	stat, err := statOf(pid)
 	return time.Duration(stat.UTime+stat.STime) * clockTick, err
@@ -31,7 +31,7 @@ func Age(pid int) (time.Duration, error) {
 	return time.Duration(sinceBoot.Nano()) - time.Duration(stat.Starttime)*clockTick, err
 }
 
-// MemoryOf is what a process has in memory now, and had at most.
+// MemoryOf returns the memory of a process now, and its peak.
 func MemoryOf(pid int) (Memory, error) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {

@@ -35,7 +35,7 @@ var softwareSources = []source{{"github.com/argoproj/argo-cd/v3", "manifests/crd
 
 func all(of source) source { return source{of.module, of.folder + "/*.yaml"} }
 
-// copiedCRDs are those of RKE2 and k0smotron; each file names its release.
+// copiedCRDs has the CRDs of RKE2 and k0smotron; each file names its release.
 const copiedCRDs = "../clusterapi/testdata/crds"
 
 // The examples of providers come with those of nodes, which have no row of their own.
@@ -127,7 +127,7 @@ func pageRows(t *testing.T, page string) map[string]string {
 	return rows
 }
 
-// exampleCRDs are those of kinds that the examples have; a provider has many more.
+// exampleCRDs returns the CRDs of the kinds in the examples; a provider has many more.
 func exampleCRDs(t *testing.T, sources []source, examples map[string][]*unstructured.Unstructured) []*unstructured.Unstructured {
 	t.Helper()
 	used := map[string]bool{}
@@ -192,7 +192,7 @@ func createStrictly(t *testing.T, cp *controlplane.ControlPlane, objects []*unst
 	return unknown
 }
 
-// playDefaulting is what Cluster API's webhook, which does not run here, adds before the fields are checked.
+// playDefaulting adds the defaults of Cluster API's webhook, which does not run here, before the fields are checked.
 func playDefaulting(object *unstructured.Unstructured) error {
 	if object.GetKind() != "MachineDeployment" {
 		return nil

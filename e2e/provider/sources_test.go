@@ -62,7 +62,7 @@ var unchecked = map[string]string{
 		"downloaded where this test was written; read by hand at commit 2f6d76b88b8a: there is no network in the object",
 }
 
-// crd is what the test reads of a CustomResourceDefinition.
+// crd has the fields of a CustomResourceDefinition that the test reads.
 type crd struct {
 	Spec struct {
 		Group    string

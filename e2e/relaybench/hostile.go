@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// attacks are what hostile clients say, again and again. A few bytes follow each second until the relay has had enough.
+// attacks are the requests of hostile clients, sent again and again. A few bytes follow each second until the relay
+// ends them.
 var attacks = []struct{ name, request, more string }{
 	{"a slow header", "GET http://" + destination + "/1 HTTP/1.1\r\n", "X-A: b\r\n"},
 	{"many fields", "GET http://" + destination + "/1 HTTP/1.1\r\n" + strings.Repeat("a:\r\n", 5000), "a:\r\n"},

@@ -21,7 +21,7 @@ const idleTunnels = 4000
 // sources are pods: one has fewer connections.
 var sources = []string{"192.168.52.11", "192.168.52.12", "192.168.52.13", "192.168.52.14"}
 
-// usage is what a process takes.
+// usage has the resources of a process.
 type usage struct {
 	resident, descriptors int // KiB, count
 }

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// load is what clients do.
+// load describes the requests of the clients.
 type load struct {
 	What    string // GET, CONNECT, bytes, idle, soak or hostile
 	Clients int
@@ -29,7 +29,7 @@ type load struct {
 	Hostile []string // those of the hostile clients of a soak: one address has its own limits
 }
 
-// found is what they have seen.
+// found has the measurements of the clients.
 type found struct {
 	Rate     float64 // requests per second
 	P50, P99 time.Duration

@@ -74,7 +74,7 @@ var (
 	relayAt     = net.JoinHostPort(machine.ProxyAddress, strconv.Itoa(relayPort))
 )
 
-// lab is what runs in the networks.
+// lab has the programs in the networks.
 type lab struct {
 	*machine.Network
 	self, folder string
@@ -167,7 +167,7 @@ func (l *lab) launch(ctx context.Context, flags ...string) error {
 	return err
 }
 
-// subject is what is measured.
+// subject is a proxy that is measured.
 type subject struct {
 	name, address string
 	relayed       bool

@@ -183,7 +183,7 @@ func (s *soaking) row(since time.Duration, r report) error {
 	return nil
 }
 
-// end says what is left of all clients, and what was lost.
+// end prints which clients are left, and which losses there were.
 func (s *soaking) end(ctx context.Context, clients *process.Process) error {
 	if err := clients.Wait(ctx); err != nil {
 		return err
@@ -212,7 +212,7 @@ func (s *soaking) end(ctx context.Context, clients *process.Process) error {
 	return nil
 }
 
-// report is what the clients have said.
+// report sums up the output of the clients.
 type report struct {
 	answered, hostile int64
 	underWay          int

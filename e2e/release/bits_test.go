@@ -58,7 +58,7 @@ var first struct {
 	files map[string][]byte
 }
 
-// files are those of a release.
+// files returns the files of a release.
 func files(t *testing.T) map[string][]byte {
 	t.Helper()
 	first.Do(func() { first.files = filesIn(t, made(t)) })

@@ -131,7 +131,7 @@ func applyTwice(t *testing.T, cp *controlplane.ControlPlane, file string) {
 	}
 }
 
-// stored is what kubectl has a hand in. Status is the API server's own, which takes its time.
+// stored returns the fields that kubectl manages. The status is the API server's own, and takes its time.
 func stored(t *testing.T, cp *controlplane.ControlPlane, objects []*unstructured.Unstructured) map[string]any {
 	t.Helper()
 	c := controlplanetest.Client(t, cp.Admin(), nil)

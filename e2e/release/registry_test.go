@@ -62,7 +62,7 @@ func TestARegistryTakesImagesAndChartsAndHelmPullsFromIt(t *testing.T) {
 	}
 }
 
-// parsed are the objects, without what Helm says before them of what it pulls.
+// parsed returns the objects. Helm prints lines about the pulled chart before them.
 func parsed(t *testing.T, printed []byte) []*unstructured.Unstructured {
 	t.Helper()
 	if i := bytes.Index(printed, []byte("---\n")); i > 0 {

@@ -9,10 +9,10 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
-// Name is that of its Deployment, service account, role and lease.
+// Name is the name of the replicator's Deployment, service account, role and lease.
 const Name = "fairlead-replicator"
 
-// User is who it is to the API server.
+// User is the replicator's user name to the API server.
 var User = controlplane.ServiceAccountUser(policies.Namespace, Name)
 
 // Replicator is one running replica.

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
-// everywhere is what RBAC lets the replicator's token do in each namespace.
+// everywhere has the rights of the replicator's token by RBAC in each namespace.
 var everywhere = rights.Table{
 	"secrets":                        "create",
 	"secrets fairlead-proxy":         "list watch update delete",
@@ -26,7 +26,7 @@ var everywhere = rights.Table{
 	"events.events.k8s.io":           "create patch",
 }
 
-// atHome is what it may do in its own namespace besides.
+// atHome has its further rights in its own namespace.
 var atHome = rights.Table{
 	"events":                     "create",
 	"leases.coordination.k8s.io": "create",

@@ -31,7 +31,7 @@ func (f *fixture) fleet() (namespaces []string) {
 	return namespaces
 }
 
-// awaitFleet awaits that all copies are what the source is, by one list at a time.
+// awaitFleet waits until all copies equal the source, by one list at a time.
 func (f *fixture) awaitFleet() {
 	f.Helper()
 	want := f.source().Data

@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
 
-// message is what a client sends.
+// message is a request of a client, with the notes of its row.
 type message struct {
 	name, request string
 	requests      int    // that it is, if more than one
@@ -62,7 +62,7 @@ func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// of returns what was asked for a row, and the fields that are not for the origin.
+// of returns the requests of a row, and the fields that are not for the origin.
 func (o *origin) of(row string) (asked, hopping []string) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
@@ -149,7 +149,8 @@ func TestTheRelayAndSquidReadTheSameRequests(t *testing.T) {
 	}
 }
 
-// line sends a message to both. It returns the row of the table, and what is wrong if they differ and no reason is given, or do not and one is.
+// line sends a message to both. It returns the row of the table. wrong says that they differ without a reason, or do
+// not differ though a reason is given.
 func (l *lab) line(t *testing.T, row string, m message, patience time.Duration) (line, wrong string) {
 	t.Helper()
 	request := func(o *origin) string {
@@ -171,7 +172,7 @@ func (l *lab) line(t *testing.T, row string, m message, patience time.Duration) 
 	return strings.TrimRight(line, " ") + "\n", wrong
 }
 
-// gist is what was made of the first request. Versions of squid word their answers differently.
+// gist returns the outcome of the first request. Versions of squid word their answers differently.
 func gist(statuses string) string {
 	first, _, _ := strings.Cut(statuses, ",")
 	switch status, err := strconv.Atoi(first); {

@@ -2,17 +2,19 @@ package rights
 
 import "maps"
 
-// ofEverybody is what Kubernetes lets everybody do: ask about themselves.
+// ofEverybody has the rights that Kubernetes gives everybody: to ask about
+// themselves.
 var ofEverybody = Table{
 	"selfsubjectaccessreviews.authorization.k8s.io": "create",
 	"selfsubjectreviews.authentication.k8s.io":      "create",
 	"selfsubjectrulesreviews.authorization.k8s.io":  "create",
 }
 
-// WithEverybody is what tables say and what everybody may do.
+// WithEverybody returns the rights in the tables and those of everybody.
 func WithEverybody(tables ...Table) Table { return Union(append(tables, ofEverybody)...) }
 
-// Union is what tables say together. A later one replaces what an earlier one says.
+// Union returns the rights of all tables. A later table replaces the entries of an
+// earlier one.
 func Union(tables ...Table) Table {
 	union := Table{}
 	for _, table := range tables {

@@ -87,7 +87,7 @@ func (r Resource) subresource() []string {
 	return nil
 }
 
-// writable are those of which there are samples.
+// writable reports whether there are samples of the resource.
 func (r Resource) writable() bool {
 	return slices.Contains(r.Verbs, "delete") && !strings.Contains(r.Name, "/")
 }
@@ -95,7 +95,7 @@ func (r Resource) writable() bool {
 // Connects reports whether a request goes through the API server, whatever its verb.
 func (r Resource) Connects() bool { return strings.HasSuffix(r.Kind, "Options") }
 
-// question is what is created to be answered, and changes nothing.
+// question reports whether the resource is a review, which is created to get an answer and changes nothing.
 func (r Resource) question() bool {
 	return r.At.Group == "authentication.k8s.io" || r.At.Group == "authorization.k8s.io"
 }

@@ -18,7 +18,7 @@ import (
 // "leases.coordination.k8s.io mine" for what may be done to the one of that name alone, or a path, "/healthz".
 type Table map[string]string
 
-// verbs that every resource is asked about. The last is what a rule for everything grants.
+// verbs that every resource is asked about. The last one is allowed only by a rule for everything.
 var verbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "made-up"}
 
 // virtual are resources that are nowhere but in RBAC, with the verbs that it has for them. Resources with verbs of
@@ -38,9 +38,9 @@ var virtual = map[authorizationv1.ResourceAttributes][]string{
 	{Group: "made-up.example", Resource: "of-tomorrow", Subresource: "status"}: verbs,
 }
 
-// Allowed asks the API server what somebody may do in a namespace and to what is in none: every verb of every
-// resource, and of those that a table names a name of, every verb with that name. The answer has nothing that is
-// refused, and no name of what is allowed for any name.
+// Allowed asks the API server what somebody may do in a namespace and to cluster-scoped objects. It asks about
+// every verb of every resource, and about every verb with each name in the table. The answer has only rights that
+// are granted. It has no name for a right that holds for any name.
 func Allowed(ctx context.Context, somebody *rest.Config, resources []Resource, namespace string, names Table) (Table, error) {
 	clients, err := kubernetes.NewForConfig(somebody)
 	if err != nil {
@@ -125,7 +125,7 @@ func tabulate(asked []question) Table {
 	return table
 }
 
-// Diff says how the answer differs from what is expected, line by line.
+// Diff returns the differences between the answer and the expectation, line by line.
 func Diff(got, want Table) []string {
 	var lines []string
 	for _, key := range slices.Sorted(maps.Keys(got)) {

@@ -58,7 +58,7 @@ func byKind(objects []*unstructured.Unstructured) map[schema.GroupKind]*unstruct
 	return found
 }
 
-// signingRequest is what a CertificateSigningRequest must hold.
+// signingRequest returns the content of a CertificateSigningRequest.
 func signingRequest() (string, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

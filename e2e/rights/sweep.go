@@ -118,7 +118,7 @@ func (a *attempt) try(ctx context.Context, r Resource) {
 	}
 }
 
-// update puts back what is there, which goes through admission all the same.
+// update writes an object back unchanged, which goes through admission all the same.
 func (a *attempt) update(ctx context.Context, r Resource, name string) error {
 	var readable []string
 	if slices.Contains(r.Verbs, "get") {
@@ -134,7 +134,7 @@ func (a *attempt) update(ctx context.Context, r Resource, name string) error {
 
 var dryRun = []string{metav1.DryRunAll}
 
-// posted is what is sent to a subresource that is only for creating.
+// posted returns the object for a subresource that is only for creating.
 func (a *attempt) posted(r Resource, name string) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{Object: map[string]any{}}
 	object.SetGroupVersionKind(r.GroupVersionKind)

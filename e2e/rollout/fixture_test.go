@@ -34,7 +34,7 @@ const (
 	secretPart        = "mySuperSecretPassword"
 )
 
-// manifest is what GitOps applies.
+// manifest is applied by GitOps.
 const manifest = `
 apiVersion: fairlead.io/v1alpha1
 kind: CorporateProxy

@@ -1,5 +1,5 @@
-// Package samples generates passwords and lists of everything that has gone wrong somewhere, the same ones every
-// time, for tests that hold what is written against who reads it.
+// Package samples generates passwords and lists from all the pieces that went wrong somewhere. They are the same
+// every time. Tests compare written values with the programs that read them.
 package samples
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy"
 )
 
-// classes are what has gone wrong somewhere: each sample has pieces of some of
-// them in its password and in its list.
+// classes are the kinds of pieces that went wrong somewhere. Each sample has pieces of some of them in its
+// password and in its list.
 var classes = []struct {
 	name   string
 	pieces []string

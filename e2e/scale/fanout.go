@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// fanOut is what was seen of one.
+// fanOut has the measurements of a fan-out.
 type fanOut struct {
 	secrets, all time.Duration // until a watch had seen the last Secret, and the last of all
 	used         usage

@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
 
-// lab is the operator with its fleet, and what was measured.
+// lab is the operator with its fleet, and the measurements.
 type lab struct {
 	options  options
 	begin    time.Time
@@ -54,7 +54,7 @@ func measure(ctx context.Context, options options) (_ []row, err error) {
 	return l.rows, nil
 }
 
-// begins says on stderr what is being done.
+// begins prints the next step on stderr.
 func (l *lab) begins(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%4.0fs %s\n", time.Since(l.begin).Seconds(), fmt.Sprintf(format, args...))
 }
@@ -115,7 +115,7 @@ func touch(ctx context.Context, c client.Client, object client.Object) error {
 	return c.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(body)))
 }
 
-// counted is what the operator asked and used while something was done.
+// counted has the operator's requests and CPU time during a step.
 type counted struct {
 	requests requests
 	used     time.Duration

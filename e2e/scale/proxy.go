@@ -23,7 +23,7 @@ const (
 // token is the password of a fan-out, by which the Secrets that have it are known.
 func token(n int) string { return fmt.Sprintf("%s%06d", tokenPrefix, n) }
 
-// sourceData is what the proxy's Secret has.
+// sourceData returns the data of the proxy's Secret.
 func sourceData(token string) map[string][]byte {
 	url := []byte("http://fleet:" + token + "@proxy.corp.example:3128")
 	return map[string][]byte{"http": url, "https": url, "noProxy": []byte(noProxy)}

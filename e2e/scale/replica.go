@@ -105,7 +105,7 @@ func (r *replica) pid() int {
 	return r.running.PID()
 }
 
-// memory: the peak is that of all that have run.
+// memory returns the memory of the process. The peak is that of all processes so far.
 func (r *replica) memory() (process.Memory, error) {
 	used, err := process.MemoryOf(r.pid())
 	used.Peak = max(used.Peak, r.peak)

@@ -20,7 +20,7 @@ var auditPolicy []byte
 // requests are counts by verb and resource.
 type requests map[string]int
 
-// requestsOf are those of a user since the mark, less those about its lease.
+// requestsOf returns the requests of a user since the mark, less those about its lease.
 func requestsOf(user string, cp *controlplane.ControlPlane, since controlplane.AuditMark) (requests, error) {
 	events, err := cp.AuditEvents(since, controlplane.ByUser(user))
 	if err != nil {

@@ -62,7 +62,7 @@ func (l *lab) addUnchanged(what string, c counted) {
 	}
 }
 
-// rest is a time without any change: what is asked in it, and what of the memory is left after it.
+// rest measures a time without any change: the requests in it, and the memory after it.
 func (l *lab) rest(ctx context.Context) error {
 	l.begins("%s of rest", l.options.Rest)
 	mark, err := l.ours.cp.AuditMark()

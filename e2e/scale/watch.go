@@ -116,7 +116,7 @@ func (w *fleetWatch) connect(ctx context.Context) error {
 	return nil
 }
 
-// fingerprints are those of both Secrets, "" without.
+// fingerprints returns the fingerprints of both Secrets, or "" without them.
 func fingerprints(report *v1alpha1.ProxyReport) string {
 	if len(report.Status.Secrets) < 2 {
 		return ""
@@ -124,7 +124,7 @@ func fingerprints(report *v1alpha1.ProxyReport) string {
 	return report.Status.Secrets[0].HMAC + " " + report.Status.Secrets[1].HMAC
 }
 
-// bothDiffer reports whether neither fingerprint is what it was.
+// bothDiffer reports whether both fingerprints have changed.
 func bothDiffer(before, after string) bool {
 	oldFirst, oldSecond, _ := strings.Cut(before, " ")
 	first, second, _ := strings.Cut(after, " ")

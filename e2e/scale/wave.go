@@ -9,7 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// wave is what is still to be seen of a change: Secrets with a token, and reports that record new ones.
+// wave has the parts of a change that the watch has not seen yet: Secrets with a token, and reports
+// that record new ones.
 type wave struct {
 	watch *fleetWatch
 	token string // "": any
@@ -54,7 +55,7 @@ func (v *wave) seen() int {
 	return v.total - len(v.secrets) - len(v.reports)
 }
 
-// someLeft names some of what was not seen yet.
+// someLeft names some of the parts that the watch has not seen yet.
 func (v *wave) someLeft() string {
 	v.watch.mu.Lock()
 	defer v.watch.mu.Unlock()

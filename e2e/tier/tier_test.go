@@ -44,7 +44,7 @@ type tested struct {
 	tests string // the text of its tests
 }
 
-// packages are those of this module that have tests.
+// packages returns the packages of this module that have tests.
 func packages(t *testing.T) []tested {
 	t.Helper()
 	var all []tested

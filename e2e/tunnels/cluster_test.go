@@ -44,12 +44,12 @@ const agents = "kube-system"
 // exclude is the label of a pod that no policy changes.
 const exclude = "policies.kyverno.io/inject-proxy-env"
 
-// plainURL is that of squid, as corp sees it.
+// plainURL returns the URL of squid, as corp sees it.
 func plainURL(credential string) string {
 	return "http://" + credential + "@" + net.JoinHostPort(machine.ProxyAddress, strconv.Itoa(machine.ProxyPort))
 }
 
-// secureURL is that of squid's port for TLS, by the name that corp knows.
+// secureURL returns the URL of squid's port for TLS, by the name that corp knows.
 func secureURL(credential string) string {
 	return "https://" + credential + "@" + net.JoinHostPort(machine.ProxyName, strconv.Itoa(machine.ProxyTLSPort))
 }
@@ -233,7 +233,7 @@ func (c *cluster) excluded(t *testing.T, namespace string, pod *corev1.Pod) *cor
 	return stored
 }
 
-// names are those of a container's variables.
+// names returns the names of a container's variables.
 func names(container corev1.Container) []string {
 	var all []string
 	for _, e := range container.Env {

@@ -145,7 +145,7 @@ func frp070(t *testing.T, c *cluster, _ engine) {
 	s.checkLeaves(t, pod)
 }
 
-// behindTLS is what fairlead mutate makes of the manifest where the proxy is https://.
+// behindTLS returns the pod that fairlead mutate makes of the manifest where the proxy is https://.
 func (v frp) behindTLS(t *testing.T, s *site, through string) *corev1.Pod {
 	t.Helper()
 	return s.printed(t, s.namespace, v.manifest, map[string]any{
@@ -157,7 +157,7 @@ func (v frp) behindTLS(t *testing.T, s *site, through string) *corev1.Pod {
 	})
 }
 
-// checkTransports: of what is not TCP, nothing goes through a proxy.
+// checkTransports checks that transports other than TCP do not go through a proxy.
 func (v frp) checkTransports(t *testing.T, s *site) {
 	t.Helper()
 	before := s.asked(t)

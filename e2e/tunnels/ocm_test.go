@@ -71,7 +71,7 @@ spec:
   controlPlaneEndpoint: {host: 178.170.32.59, port: 6443}
 `
 
-// addOnDeploymentConfig is what fairlead render prints for the company's proxy and the managed cluster.
+// addOnDeploymentConfig returns the output of fairlead render for the company's proxy and the managed cluster.
 func addOnDeploymentConfig(t *testing.T, flags ...string) []byte {
 	t.Helper()
 	dir := t.TempDir()

@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/ports"
 )
 
-// kyvernoAddress is that of Kyverno's Service.
+// kyvernoAddress is the address of Kyverno's Service.
 const kyvernoAddress = "10.96.0.99"
 
 // Where the API server reaches Kyverno through the tunnel alone, no policy can help the tunnel's agent to be there.

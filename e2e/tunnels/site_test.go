@@ -48,7 +48,7 @@ type site struct {
 	ask func(context.Context) error
 }
 
-// site starts squid, which lets agents go to these ports of the hub. The first is that of the tunnel.
+// site starts squid, which lets agents go to these ports of the hub. The first port is for the tunnel.
 func (c *cluster) site(t *testing.T, namespace string, ports ...int) *site {
 	t.Helper()
 	network := machinetest.Network(t)
@@ -87,7 +87,7 @@ func (s *site) serveAPI(t *testing.T) {
 	s.bridge(t, machine.Cluster, machine.ServiceAddress+":443", s.cp)
 }
 
-// issue writes a certificate and its key, and returns the files, and that of the authority.
+// issue writes a certificate and its key, and returns their files and the authority's.
 func (s *site) issue(t *testing.T, hosts ...string) (ca, certificate, key string) {
 	t.Helper()
 	folder := filepath.Join(s.folder, hosts[0])
@@ -240,7 +240,7 @@ func awaitLog(t *testing.T, of []*process.Process, texts ...string) {
 	})
 }
 
-// last is the end of what programs say, as an error.
+// last returns the last output of programs, as an error.
 func last(all ...*process.Process) error {
 	var errs []error
 	for _, p := range all {
@@ -252,12 +252,12 @@ func last(all ...*process.Process) error {
 	return errors.Join(errs...)
 }
 
-// granted is what squid notes of a tunnel to a target of the hub.
+// granted returns squid's record of a tunnel to a target of the hub.
 func granted(target string) machine.Request {
 	return machine.Request{User: user, Method: http.MethodConnect, Target: target, Status: http.StatusOK}
 }
 
-// refused is what it notes of an agent with a wrong password.
+// refused returns squid's record of an agent with a wrong password.
 func refused(target string) machine.Request {
 	return machine.Request{User: user, Method: http.MethodConnect, Target: target, Status: http.StatusProxyAuthRequired}
 }

@@ -59,7 +59,7 @@ const (
 	proxyAgent = "OCM cluster-proxy"
 )
 
-// table is what holds of each agent.
+// table has a row for each agent.
 var table = []row{
 	{
 		agent: anp, version: tools.ANPAgent01.Version, way: environment, set: six + "; " + keepalive, cannot: byGRPC,

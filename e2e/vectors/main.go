@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// options are what people can choose.
+// options are the flags of the command.
 type options struct {
 	clients         string
 	parallel, cases int

@@ -46,8 +46,8 @@ func (c *campaign) measure(ctx context.Context, one *client.Client) error {
 	return c.table.Write()
 }
 
-// askSteadily asks again where the table does not say the same: what is new in it
-// is so each time.
+// askSteadily asks again where the answer differs from the table's: a new
+// answer must be the same each time.
 func (c *campaign) askSteadily(s *session.Session, question table.Row) (table.Row, error) {
 	row, err := measure.Ask(s, question)
 	if err != nil {

@@ -35,10 +35,10 @@ const (
 	certManager    = "cert-manager"
 )
 
-// environments is what the pod of each consumer has of the six variables.
+// environments has the six variables in the pod of each consumer.
 type environments map[string]map[string]string
 
-// effective is what is resolved for the published example with another proxy.
+// effective returns the settings that are resolved for the published example with another proxy.
 func effective(t *testing.T, proxy proxyurl.URL, change ...func(*resolve.Input)) resolve.Effective {
 	t.Helper()
 	in := resolve.Input{
@@ -63,7 +63,7 @@ func parse(t *testing.T, url string) proxyurl.URL {
 	return u
 }
 
-// entry is what an installation says with one entry.
+// entry returns an installation's list with one entry.
 func entry(t *testing.T, text string) noproxy.List {
 	t.Helper()
 	e, err := noproxy.Parse(text)
@@ -146,7 +146,7 @@ func expand(t *testing.T, text string) string {
 	return values[1]
 }
 
-// meant is what the consumers make of a proxy and a list.
+// meant returns the expected variables of the consumers for a proxy and a list.
 func meant(proxy, list string) environments {
 	upper := map[string]string{"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy, "NO_PROXY": list}
 	both := map[string]string{"http_proxy": proxy, "https_proxy": proxy, "no_proxy": list}

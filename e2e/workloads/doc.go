@@ -1,3 +1,3 @@
-// Package workloads holds tests of what special workloads get: charts of others that take the Helm values of a
+// Package workloads tests the settings of special workloads: charts of others that take the Helm values of a
 // cluster, and clients that read the environment only where they are told to.
 package workloads

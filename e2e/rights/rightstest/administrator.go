@@ -21,9 +21,9 @@ type Thief struct {
 	Namespace, Name string // of the service account
 }
 
-// AsAdministrator binds cluster-admin to the service account, as by mistake, and tries every write there is: nobody else
-// may be hindered, and the thief gets through admission with no more and no less than the table says. Samples of what has
-// a namespace are written to the one given.
+// AsAdministrator binds cluster-admin to the service account, as by mistake, and tries every write there is. Nobody
+// else may be hindered. The thief gets through admission with no more and no less than the table says. Samples of
+// namespaced resources are written to the given namespace.
 func AsAdministrator(t *testing.T, admin *rest.Config, thief Thief, namespace string, want rights.Table) {
 	t.Helper()
 	sweep, err := rights.NewSweep(t.Context(), admin, namespace)

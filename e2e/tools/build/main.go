@@ -1,6 +1,6 @@
-// Command build makes the programs that the tests run, ahead of the tests: a first build takes longer
-// than go test waits for a package. Without arguments it makes all of them, Fairlead's own, and what machines boot; with
-// -short only those of make test.
+// Command build makes the programs that the tests run, ahead of the tests: a first build takes longer than go test
+// waits for a package. Without arguments it makes all of them, Fairlead's own, and the parts of machines. With -short
+// it makes only those of make test.
 package main
 
 import (

@@ -91,7 +91,8 @@ func (c *Client) Missing(ctx context.Context) string {
 	return ""
 }
 
-// environment is what every process finds, beside what a question sets.
+// environment returns the variables that every process gets, beside those of a
+// question.
 func (c *Client) environment(m Machine) []string {
 	env := []string{
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",

@@ -72,8 +72,8 @@ func (d *driver) start() error {
 	return nil
 }
 
-// tail is the end of what a driver says on the side: warnings that matter only
-// when it ends.
+// tail keeps the end of a driver's stderr: warnings that matter only when it
+// ends.
 type tail []byte
 
 func (t *tail) Write(text []byte) (int, error) {

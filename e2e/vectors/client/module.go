@@ -70,8 +70,8 @@ func clientGo(how string) Client {
 	return c
 }
 
-// sdk is a library that makes an HTTP client of its own. Its version is that of
-// Go, whose net/http it is; those of the libraries are in the module's file.
+// sdk is a library that makes an HTTP client of its own. Its version is the version of Go, since the client is
+// net/http. The versions of the libraries are in the module's file.
 func sdk(library string) Client {
 	c := ofModule(library, module{folder: "sdk", version: "2026-11"}, library)
 	c.Name = library

@@ -14,8 +14,8 @@ import (
 //go:embed npm/package.json npm/package-lock.json
 var npm embed.FS
 
-// Prepare puts what is from npm into the cache, in the versions of npm/, unless
-// it is there already.
+// Prepare puts the packages from npm into the cache, in the versions of npm/,
+// unless they are there already.
 func Prepare(ctx context.Context, cache string, progress io.Writer) error {
 	lock, err := npm.ReadFile("npm/package-lock.json")
 	if err != nil {

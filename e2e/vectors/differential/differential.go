@@ -32,7 +32,7 @@ func (d Disagreement) String() string {
 // enough disagreements end a comparison: they tend to have one cause.
 const enough = 5
 
-// Result is what a comparison has found.
+// Result has the counts of a comparison, and the disagreements.
 type Result struct {
 	Cases, Direct int // asked, and answered by going direct
 	Disagreements []Disagreement

@@ -24,7 +24,8 @@ type Contact struct {
 	Address netip.AddrPort // what the client connected to
 	// Proxy is "proxy A", "proxy B" or "proxy v6"; empty for everything else.
 	Proxy string
-	// How is what the client said to a proxy, such as "CONNECT auth=user:pw".
+	// How describes the client's request to a proxy, such as "CONNECT
+	// auth=user:pw".
 	How string
 }
 

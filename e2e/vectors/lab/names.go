@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	// Elsewhere is what every name resolves to that has no better address. No list
-	// should cover it: Ruby compares what a name resolves to.
+	// Elsewhere is the address of every name that has no better one. No list should
+	// cover it: Ruby compares resolved addresses.
 	Elsewhere = netip.AddrFrom4([4]byte{203, 0, 113, 1})
 	loopback4 = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 )

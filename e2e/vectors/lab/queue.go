@@ -18,8 +18,8 @@ func everybody(port int) map[int]unix.Sockaddr {
 	}
 }
 
-// listener is a listening socket. Those of package net cannot be asked what is in
-// their queue while they accept under a lock of ours.
+// listener is a listening socket. The queue of a listener of package net cannot be
+// read while it accepts under a lock of ours.
 type listener struct {
 	file *os.File // keeps the socket open
 	syscall.RawConn

@@ -28,13 +28,13 @@ type Session struct {
 	answers *json.Decoder
 }
 
-// Question is a URL, and what is in the environment beside it.
+// Question is a URL with the variables in the environment.
 type Question struct {
 	Env map[string]string `json:"env"`
 	URL string            `json:"url"`
 }
 
-// Answer is what became of it.
+// Answer is the result of a question.
 type Answer struct {
 	Contacts []lab.Contact `json:"contacts,omitempty"`
 	Problem  string        `json:"problem,omitempty"` // in the client's words

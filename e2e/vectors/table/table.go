@@ -39,8 +39,8 @@ func Read(dir string) (*Table, error) {
 	return t, nil
 }
 
-// Questions returns what was asked any client that passes, each question once,
-// without answers.
+// Questions returns the questions to any client that passes, each question
+// once, without answers.
 func (t *Table) Questions(passes func(client string) bool) []Row {
 	var questions []Row
 	for _, name := range t.names() {

@@ -4,7 +4,7 @@ package main
 
 import "google.golang.org/grpc"
 
-// newClient is what programs called before 1.63.
+// newClient is the function that programs called before 1.63.
 func newClient(target string, options ...grpc.DialOption) (*grpc.ClientConn, error) {
 	return grpc.Dial(target, options...)
 }
