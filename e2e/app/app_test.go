@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
 
-// The cluster of examples/cluster.yaml, which is that of docs/how-to/charts.md.
+// The cluster of examples/cluster.yaml, as in docs/how-to/charts.md.
 const (
 	namespace = "org-acme"
 	cluster   = "mycluster"

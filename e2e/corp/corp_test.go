@@ -55,8 +55,8 @@ func (h *harness) checkReachesOnlyTheCluster(t *testing.T, pod *corev1.Pod) {
 	}
 }
 
-// checkReachesAll: every container gets what it asks for, and squid was asked for what is outside, by the user,
-// once for each, and for nothing else.
+// checkReachesAll checks that every container gets the content of its URL. squid was asked by the user for each
+// outside target once, and for nothing else.
 func (h *harness) checkReachesAll(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	before := len(h.company.since(t, 0))

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/machine"
 )
 
-// client is a program that a pod runs; it gets a URL and prints what is there.
+// client is a program that a pod runs; it gets a URL and prints the content.
 type client struct {
 	name    string
 	command []string

@@ -196,8 +196,8 @@ func (m *management) othersLabel(client.Client) {
 	m.must(m.client.Create(m.Context(), second))
 }
 
-// taken: a Secret of somebody else's with the name of ours. Cluster API would apply what is in it if a set named it, and make it
-// go with that.
+// taken checks that a Secret of somebody else under our name is left alone. If a set named it, Cluster API would apply
+// its content, and delete it with the set.
 func (m *management) taken(workload client.Client) {
 	m.reachedLike("second", "c")
 	foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "foreign"}}

@@ -144,7 +144,7 @@ func parts(t *testing.T, file string) (lines []string, blocks string) {
 	return lines, blocks
 }
 
-// anchors are what a link can name in a page: its headings as GitHub spells them.
+// anchors returns the headings of a page, as GitHub spells them in a link.
 func anchors(t *testing.T, file string) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}

@@ -47,7 +47,7 @@ func (n names) hasEach(path string) bool {
 	return n.has(path) || strings.Contains(path, "[]") && !slices.ContainsFunc(strings.Split(index.ReplaceAllString(path, ""), "."), func(name string) bool { return !n.has(name) })
 }
 
-// source is what the repository has beside its pages, but for these tests.
+// source has the names in the repository beside its pages, but for these tests.
 type source struct {
 	ours  names // what is released
 	all   names // with tests, their data and the paths of files

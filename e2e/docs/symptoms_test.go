@@ -23,8 +23,8 @@ var (
 // elsewhere is said by programs that do not run here: a kubelet, and Python's httpx.
 var elsewhere = []string{`secret "fairlead-proxy" not found`, "ImagePullBackOff", "httpx.InvalidURL: Invalid port"}
 
-// TestEachSymptomIsProducedByATest reads the sections of the page: each has its parts, a command with its answer, and tests
-// that are there. What a title quotes is what a reader searches for, so one of those tests, or our code, has it.
+// TestEachSymptomIsProducedByATest reads the sections of the page: each has its parts, a command with its answer, and
+// tests that exist. Readers search for the text that a title quotes, so one of those tests, or our code, has it.
 func TestEachSymptomIsProducedByATest(t *testing.T) {
 	ours := readSource(t).ours
 	sections := strings.Split(read(t, symptoms), "\n### ")[1:]

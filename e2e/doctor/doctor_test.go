@@ -97,7 +97,7 @@ func (f *fixture) run(as *rest.Config, args ...string) (string, string) {
 	return stdout, stderr
 }
 
-// ways are how the agents leave, and the codes of what is wrong with them.
+// ways returns how the agents leave, and the codes of their problems.
 func ways(said doctor.Report) string {
 	var all []string
 	for _, pod := range said.Pods {

@@ -159,7 +159,8 @@ func (a agent) diagnosed(t *testing.T, env []string) string {
 	return string(said.Pods[0].Containers[0].Through)
 }
 
-// failed is what the agent of apiserver-network-proxy, which never ends, says when it could not connect.
+// failed matches the message of the agent of apiserver-network-proxy when it could not connect. That agent never
+// ends.
 var failed = regexp.MustCompile(`(?i)cannot connect once|no such host|connection refused|missing port|transport: `)
 
 // observed runs the program until it has spoken to the proxy, ended, or said that it cannot connect.

@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
 
-// The cluster of examples/cluster.yaml, which is that of docs/how-to/charts.md, and the proxy's passwords.
+// The cluster of examples/cluster.yaml, as in docs/how-to/charts.md, and the proxy's passwords.
 const (
 	namespace = "org-acme"
 	cluster   = "mycluster"

@@ -1,4 +1,4 @@
-// Package howto runs the commands of a how-to page for the tests of what the page says, so that page and test cannot
+// Package howto runs the commands of a how-to page for the tests of the page's claims, so that page and test cannot
 // differ. It takes the blocks whose comment says that the test runs them, and writes the files that the page shows.
 package howto
 

@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/noproxy"
 )
 
-// insecure is the only thing that Ignition has to say: a proxy for https that is
-// spoken to in http is what most companies have.
+// insecure matches the only message of Ignition. Most companies have a proxy for
+// https that is spoken to in http.
 var insecure = regexp.MustCompile(`^warning at \$\.ignition\.proxy\.httpsProxy, line \d+ col \d+: insecure plaintext HTTP proxy specified for HTTPS resources$`)
 
 func TestTheNewestIgnitionTakesEveryConfigWithoutAComplaint(t *testing.T) {

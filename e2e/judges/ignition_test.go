@@ -10,7 +10,7 @@ import (
 )
 
 // The provider's own way to Ignition pastes the text into a Container Linux Config and transpiles that. No
-// machine here takes Ignition 2.3, so what is read is what it wrote.
+// machine here takes Ignition 2.3, so the test reads the transpiled config.
 func TestEveryDropInArrivesByTheIgnitionOfTheBootstrapProvider(t *testing.T) {
 	all := allSamples(t)
 	var files []file

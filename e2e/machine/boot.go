@@ -178,7 +178,7 @@ func (m *Machine) findLeader() error {
 var firstOfItsNamespace = regexp.MustCompile(`(?m)^NSpid:.*\t1$`)
 
 // powerOff is the signal that starts poweroff.target, SIGRTMIN+4 (systemd(1), "Signals"). A command that asks
-// for it could be ended by what it asks for before it can say that all is well.
+// for it could be ended by the poweroff before it reports success.
 const powerOff = syscall.Signal(34 + 4)
 
 // PowerOff shuts the machine down as its button does. Its disk is gone then.

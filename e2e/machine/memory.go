@@ -58,8 +58,8 @@ func (m *Memory) Within(spec process.Spec) process.Spec {
 	return spec
 }
 
-// Peak is the most that those in it had at one time, in bytes, with what the kernel keeps of files for them; and how many of
-// them were killed.
+// Peak returns the peak of memory of the processes in the group, in bytes, with the kernel's cache of files for them.
+// killed is how many of them were killed.
 func (m *Memory) Peak() (bytes int64, killed int, err error) {
 	text, err := os.ReadFile(filepath.Join(m.folder, m.names.peak))
 	if err != nil {

@@ -264,7 +264,7 @@ type Begun struct {
 	User, Method, Target string
 }
 
-// Starts are those since squid was started, also of what has not ended.
+// Starts returns the starts of requests since squid was started, also of requests that have not ended.
 func (s *Squid) Starts() ([]Begun, error) {
 	log, err := os.ReadFile(s.file("starts.log"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
-// What the chart puts into the text is what the text is made for.
+// Pods get the variables that the chart's values choose.
 func (c caCluster) testChosen(t *testing.T, engine string) {
 	t.Helper()
 	controlplanetest.Require(t, policies.Install(t.Context(), c.cp, policies.Values(), map[string]any{

@@ -14,7 +14,7 @@ import (
 // times in a row everything has to be named right.
 const times = 20
 
-// seen is what has to be said of the first of the targets.
+// seen has the expected result of the first of the targets.
 type seen struct {
 	name    string
 	proxy   string // URL

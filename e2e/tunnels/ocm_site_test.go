@@ -196,8 +196,8 @@ func serviceProxyHost(cluster string) string {
 	return fmt.Sprintf("cluster-%x", sha256.Sum256([]byte(cluster)))[:64-len("cluster-")] + ".open-cluster-management.proxy"
 }
 
-// chartValues are what the addon manager gives its chart (pkg/proxyagent/agent: agent.go, GetClusterProxyValueFunc;
-// additional_values.go), with an entrypoint of type Hostname.
+// chartValues returns the values that the addon manager gives its chart (pkg/proxyagent/agent: agent.go,
+// GetClusterProxyValueFunc; additional_values.go), with an entrypoint of type Hostname.
 func (s *ocmSite) chartValues(t *testing.T) map[string]any {
 	t.Helper()
 	certificate, key, err := s.authority.Issue(serviceProxyHost(managed))

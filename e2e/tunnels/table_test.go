@@ -9,7 +9,7 @@ import (
 // way is how a tunnel's agent is told of the proxy.
 type way string
 
-// The ways of the policies, and that of agents no setting helps.
+// The ways of the policies, and none for agents that no setting helps.
 const (
 	environment way = "environment"
 	sidecar     way = "sidecar"
@@ -17,7 +17,7 @@ const (
 	none        way = "none"
 )
 
-// engine is who changes the agent's pod.
+// engine is the program that changes the agent's pod.
 type engine string
 
 const (

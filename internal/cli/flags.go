@@ -127,7 +127,7 @@ func oneStdin(files []string) error {
 	return nil
 }
 
-// never is what --fail-on takes with every verb: findings do not change the exit status.
+// never is the value of --fail-on with which findings do not change the exit status. Every verb takes it.
 const never = "never"
 
 // What --fail-on takes, spelled as the output has it.

@@ -89,7 +89,8 @@ type historyRow struct {
 	Difference *revision.Difference `json:"difference,omitempty"`
 }
 
-// historyOf has the newest first. The one before a revision is the one before it of those that are kept.
+// historyOf returns the rows, the newest first. Each revision is compared with the one before it among
+// those that are kept.
 func historyOf(stored []revision.Public, status []v1alpha1.RevisionStatus, control revision.Control) []historyRow {
 	stored = slices.SortedFunc(slices.Values(stored), func(a, b revision.Public) int { return cmp.Compare(a.Number, b.Number) })
 	known := rollout.Known(stored, status, control)

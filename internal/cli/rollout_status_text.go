@@ -40,7 +40,7 @@ type reportedProblem struct {
 	Message string `json:"message"`
 }
 
-// revisionClusters are the clusters that have a revision other than the one that all are to have, or get it.
+// revisionClusters has a revision other than the target, and the clusters that have or get it.
 type revisionClusters struct {
 	Revision int64    `json:"revision"`
 	Clusters []string `json:"clusters"`

@@ -28,7 +28,7 @@ var clients = slices.Concat(
 	grpcFamily,
 )
 
-// Clients returns all known clients. They are the caller's own: what it changes in them changes nothing for others.
+// Clients returns all known clients. Each caller gets a copy, and may change it.
 func Clients() []*Client {
 	own := make([]*Client, len(clients))
 	for i, client := range clients {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Prometheus with proxy_from_environment asks golang.org/x/net itself, and not
-// the copy that Go has: its version is that of the module it was built with.
+// Prometheus with proxy_from_environment asks golang.org/x/net itself, and not the
+// copy that Go has. The version is that of the module with which it was built.
 //
 // Rules: prometheus/common config/http_config.go (ProxyConfig.Proxy) and golang/net
 // http/httpproxy/proxy.go, which reads lower case first since v0.58.

@@ -102,8 +102,8 @@ func lwpHost(t Target) (host, string) {
 	return host{name: percent.Decode(encoded), proxyOnly: !ok}, ""
 }
 
-// lwpASCII is URI::_idna::encode. Its nameprep only knows lower case, and that of
-// ASCII: each byte of a name is taken for a character. What it refuses stays.
+// lwpASCII is URI::_idna::encode. Its nameprep only lowers case, and only of ASCII:
+// each byte of a name is taken for a character. A name that it refuses stays.
 func lwpASCII(host string) (string, bool) {
 	if isASCII(host) {
 		return host, true

@@ -94,7 +94,7 @@ func (s sentence) agreement() string {
 	return text
 }
 
-// direct names those that go direct: because of an entry, or by a rule of their own.
+// direct names the clients that go direct: because of an entry, or by a rule of their own.
 func (s sentence) direct() []string {
 	var byEntry, byRule []Answer
 	for _, a := range s.of(dialect.Direct) {
@@ -116,7 +116,8 @@ func (s sentence) direct() []string {
 	return append(parts, textForEachValue(byRule, reasonOf, func(reason string, same []Answer) string { return clause(same) + " (" + reason + ")" })...)
 }
 
-// proxied names those that use the proxy, and what the others read that they do not.
+// proxied names the clients that use the proxy, and the reason, such as a form of entry that they
+// do not read.
 func (s sentence) proxied() []string {
 	var byList, byRule []Answer
 	for _, a := range s.of(dialect.Proxy) {
@@ -163,7 +164,7 @@ func (s sentence) decidingEntry() string {
 	return entries[0]
 }
 
-// failing names those that fail, and the entry that they cannot read, if it is one.
+// failing names the clients that fail, and the entry that they cannot read, if one is the cause.
 func (s sentence) failing() []string {
 	why := func(a Answer) string {
 		if a.Entry != "" {

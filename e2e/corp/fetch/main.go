@@ -1,4 +1,5 @@
-// Command fetch prints what is at a URL, as a Go program gets it: with net/http as it comes.
+// Command fetch prints the content at a URL, as a Go program gets it: with the defaults of
+// net/http.
 package main
 
 import (

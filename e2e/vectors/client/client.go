@@ -1,5 +1,5 @@
-// Package client holds the real clients that are measured: how each is run so
-// that it asks for one URL, and which version it says it is.
+// Package client has the real clients that are measured: how each is run so that
+// it asks for one URL, and how its version is read.
 package client
 
 import (

@@ -90,8 +90,8 @@ func (t *Table) Answer(row Row) string {
 // Change is a row whose answer is another one than before.
 type Change struct{ Before, After Row }
 
-// Merge puts the rows of one client and version in the place of those that it
-// had, and returns those that differ. Rows that were not measured now stay.
+// Merge replaces the rows of one client and version, and returns those that
+// differ. Rows that were not measured now stay.
 func (t *Table) Merge(client, version string, measured []Row) []Change {
 	name := t.file(client, version)
 	now := map[string]Row{}

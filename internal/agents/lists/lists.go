@@ -20,7 +20,7 @@ import (
 type Place struct {
 	File     string            // empty: it is no file
 	Object   string            // kind, namespace and name
-	Path     string            // of what they stand in
+	Path     string            // of the field that they stand in
 	values   map[string]string // by the names that variables have
 	fields   map[string]string // where each is
 	complete bool              // nothing else sets variables: without a list here, the reader has none
@@ -194,7 +194,7 @@ type kindTraits struct {
 	inGo bool // programs in Go alone read the list
 	none bool // without a list, agents have none
 	ours bool // Fairlead writes the list anew, for each client
-	url  bool // proxyURL is that of a proxy
+	url  bool // proxyURL is the URL of a proxy
 }
 
 // kinds whose settings are not read as they stand, by group and kind.

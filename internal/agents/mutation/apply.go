@@ -18,7 +18,7 @@ import (
 )
 
 // Pod returns a pod as the API server would read it from metadata and spec of a manifest: a field of the wrong type is
-// an error, null is no value. The name is what it will begin with, where the manifest is a template.
+// an error, null is no value. generateName is the beginning of its name, where the manifest is a template.
 func Pod(template map[string]any, generateName, namespace string) (*unstructured.Unstructured, error) {
 	encoded, err := json.Marshal(template)
 	if err != nil {

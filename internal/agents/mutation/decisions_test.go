@@ -42,7 +42,8 @@ func TestEveryRowOfTheTablesOfTunnelsHolds(t *testing.T) {
 	}
 }
 
-// Policies are evaluated in the order of their names: inject-proxy-env may come before that of the tunnel, or after it.
+// Policies are evaluated in the order of their names: inject-proxy-env may come before the tunnel's policy, or after
+// it.
 func TestEveryRowOfAKonnectivityAgentHoldsBesideInjectProxyEnv(t *testing.T) {
 	for _, v := range mutationtest.Variants() {
 		if v.Values["carry"] != nil {

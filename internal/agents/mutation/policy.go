@@ -1,6 +1,6 @@
-// Package mutation renders the policies of charts/fairlead-policies with Helm's own engine, and evaluates them on pods with
-// the library by which the API server evaluates its own MutatingAdmissionPolicies: what it says of a pod is what the
-// cluster would store. It knows the part of a policy that ours use: selectors, variables and JSONPatch.
+// Package mutation renders the policies of charts/fairlead-policies with Helm's own engine. It evaluates them on pods
+// with the library of the API server for MutatingAdmissionPolicies: its result for a pod is the pod that the cluster
+// would store. It knows the part of a policy that ours use: selectors, variables and JSONPatch.
 package mutation
 
 import (

@@ -77,7 +77,7 @@ func (c Cluster) startedWithout(pod *corev1.Pod, one container) bool {
 	return one.state.Running != nil && one.state.Running.StartedAt.Time.Before(c.ServedSince[pod.Namespace]) && slices.Contains(references(one.Container), true)
 }
 
-// without says that of such a container, and what to do.
+// without returns the message about a container that started without the settings, with the advice.
 func (c Cluster) without(pod *corev1.Pod) string {
 	const text = "may have started without the settings, before there was a Secret " + proxysecret.Name + " in its namespace: restart it"
 	if c.ServedSince[pod.Namespace] != Never {

@@ -115,7 +115,7 @@ func TestPodsAreCountedByWhatTheyNeed(t *testing.T) {
 	}
 }
 
-// Where the replicator is refused, references are optional, and a container starts without what is not there.
+// Where the replicator is refused, references are optional, and a container starts without a missing Secret.
 func TestAContainerThatDidNotWaitForTheSecretMayHaveStartedWithout(t *testing.T) {
 	hesitating := func(waited bool) *corev1.Pod {
 		env := references()

@@ -35,7 +35,7 @@ type program struct {
 	beat func(*judge) int
 	// image is the base name of images whose tag is the version of the agent.
 	image string
-	// argument is that of byArgument.
+	// argument is the argument of byArgument.
 	argument string
 	// cannot says why, for byNothing.
 	cannot, instead string

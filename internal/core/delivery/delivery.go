@@ -1,4 +1,4 @@
-// Package delivery decides what Cluster API is given to apply in a workload cluster, and what its answer means.
+// Package delivery decides what Cluster API applies in a workload cluster, and what its answer means.
 //
 //	document.go  the fixed text of what is applied
 //	source.go    the Helm values of a cluster → the Secret fairlead-source

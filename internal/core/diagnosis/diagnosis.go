@@ -1,5 +1,5 @@
-// Package diagnosis says in sentences what is wrong with a cluster's proxy settings, since when, and who must do what. It
-// judges what was read; it reads nothing itself.
+// Package diagnosis describes in sentences the problems of a cluster's proxy settings, since when, and who must do
+// what. It judges objects that were read, and reads nothing itself.
 package diagnosis
 
 import (

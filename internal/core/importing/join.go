@@ -85,8 +85,8 @@ func (i Import) checkSize() error {
 	return nil
 }
 
-// Clusters returns the clusters that settings are for: the one that the file describes, as it is in the fleet if it is there, or all of
-// the fleet.
+// Clusters returns the clusters that settings are for. A cluster that a file describes is taken from the fleet if it is
+// there. Settings without a cluster are for the whole fleet.
 func Clusters(all []Settings, fleet []*clusterv1.Cluster) []*clusterv1.Cluster {
 	var found []*clusterv1.Cluster
 	for _, s := range all {
@@ -218,8 +218,8 @@ func isDerived(e noproxy.Entry, each []noproxy.List) bool {
 	})
 }
 
-// covers reports whether everything that an entry means is also meant by another one. Of networks, the same: clients that read
-// no networks need what is in them.
+// covers reports whether an entry means everything that e means. A network covers only the same network: clients that
+// read no networks need the addresses in it.
 func covers(by, e noproxy.Entry) bool {
 	if by.Port != 0 && by.Port != e.Port || by.Rooted != e.Rooted {
 		return false

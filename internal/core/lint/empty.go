@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// empty says what it means that nothing is listed, or that there is no proxy to go past.
+// empty returns the findings where no entry is listed, or no proxy is set.
 func empty(in Input) []Finding {
 	var findings []Finding
 	if in.Off {

@@ -105,7 +105,7 @@ func listsNodes(in Input) bool {
 	})
 }
 
-// others reports whether is holds for a network of the list that is neither of pods nor of services.
+// others reports whether is returns true for a network of the list that is neither of pods nor of services.
 func others(in Input, is func(noproxy.Item) bool) bool {
 	return slices.ContainsFunc(in.Entries, func(item noproxy.Item) bool {
 		network := item.Entry.Prefix

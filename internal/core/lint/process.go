@@ -52,7 +52,7 @@ func Process(data string) []Reader {
 	return readers
 }
 
-// readersOf returns the process that has these variables, and the containerd that it starts, if some are for that.
+// readersOf returns the process that has these variables, and its containerd, if some variables are for that.
 func readersOf(variables map[string]string, object string, passes bool) []Reader {
 	plain := func(name string) string { return name }
 	all := []Reader{{Name: object, Node: true, Input: InputOf(variables, object, plain)}}

@@ -161,7 +161,7 @@ func egress(result probe.Result, o *v1alpha1.Observed) {
 	}
 }
 
-// mayNeedTheProxy leaves out targets that are reached directly: they prove nothing about the proxy.
+// mayNeedTheProxy reports whether a target may need the proxy. One that is reached directly proves nothing about it.
 func mayNeedTheProxy(t probe.TargetResult) bool {
 	return t.Expect == probe.Reachable && t.Route != probe.Direct
 }

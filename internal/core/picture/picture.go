@@ -1,5 +1,6 @@
-// Package picture says how a whole fleet stands: what is wrong where and for how long, how far changes have come, what is
-// behind, and what expires. It judges what was read, by the sentences of package diagnosis; it reads nothing itself.
+// Package picture sums up the state of a whole fleet: the problems, where and for how long, the progress of changes,
+// older settings that remain, and ends that come. It judges objects that were read, by the sentences of package
+// diagnosis, and reads nothing itself.
 package picture
 
 import (

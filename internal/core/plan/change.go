@@ -20,7 +20,7 @@ const (
 	Changed Kind = "Changed"
 )
 
-// Change is what a plan changes in one cluster.
+// Change has the changes of a plan in one cluster.
 type Change struct {
 	Cluster string   `json:"cluster"` // namespace/name
 	Change  Kind     `json:"change"`
@@ -67,7 +67,7 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// side is a cluster in one state, with what is written for it. There are no credentials in it.
+// side is a cluster in one state, with the objects that are written for it. There are no credentials in it.
 type side struct {
 	cluster   *Cluster // nil: it does not exist
 	effective resolve.Effective

@@ -63,8 +63,8 @@ func costs(was, is side, c Change) Costs {
 	return cost
 }
 
-// onMachines reports whether what is not seen stands on machines that would have to be replaced: a relay reads its
-// credentials again.
+// onMachines reports whether a change of an object that is compared by its name alone replaces machines: a relay reads
+// its credentials again.
 func onMachines(was, is side) bool {
 	before, after := was.cluster.Unread, is.cluster.Unread
 	return before.TrustedCA != after.TrustedCA || before.Credentials != after.Credentials && is.effective.Node.Delivery != resolve.DeliveryRelay

@@ -190,7 +190,7 @@ func merged(all []Decision, d Decision) []Decision {
 	return all
 }
 
-// maxURLs bounds what is asked of a change of hundreds of entries.
+// maxURLs bounds the URLs that are asked about a change of hundreds of entries.
 const maxURLs = 24
 
 // anywhere is a URL that is in no list, for changes of the proxy itself.

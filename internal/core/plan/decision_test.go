@@ -46,8 +46,8 @@ func randomSide(t *testing.T, r *rand.Rand, url proxyurl.URL) side {
 	return side{effective: e}
 }
 
-// Which entries decide nothing is found out for each entry alone, so that most clusters ask the same questions. It must
-// not be another answer than that of the whole list.
+// The entries that decide nothing are found for each entry alone, so that most clusters ask the same questions. The
+// answer must be the same as for the whole list.
 func TestClientsDecideByTheEntriesThatMatterAsByTheWholeList(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	c := newClients()

@@ -24,7 +24,7 @@ type Plan struct {
 	Rollouts []Waves `json:"rollouts"`
 	// Unknown says what was given and cannot be compared: there may be a change.
 	Unknown []string `json:"unknown,omitempty"`
-	// Notes say what is not compared.
+	// Notes say which settings are not compared.
 	Notes []string `json:"notes"`
 	// Expectations of the new lists; nil: none were given.
 	Expectations *Expectations `json:"expectations,omitempty"`

@@ -228,7 +228,7 @@ func until(all []*nodeHistory, created map[string]time.Time) *time.Time {
 	return &last
 }
 
-// worse: those that fail come before those that did, then those whose latest outage began first.
+// worse sorts nodes: those that fail now come first, then those whose latest outage began first.
 func worse(a, b *nodeHistory) int {
 	fails := func(n *nodeHistory) int {
 		if n.State == Failed {

@@ -99,9 +99,9 @@ func OfProxyItself(result TargetResult) TargetResult {
 // farAway are the reasons for which it may be the place that does not reach the proxy.
 var farAway = []Reason{ProxyLookupFailed, ProxyRefused, ProxyTimeout, NetworkUnreachable}
 
-// JudgeRevision says what it means for a revision that these results came of its targets, and those of the revision that
-// clusters have, of the same targets in the same order; nil: there is none. What is not reached with either says nothing
-// about the change. Refused credentials do, unless they are the same.
+// JudgeRevision returns the verdict on a revision from the results of its targets. control has the results with the
+// revision that clusters have, for the same targets in the same order; nil: there is none. A target that is not reached
+// with either says nothing about the change. Refused credentials do, unless they are the same.
 func JudgeRevision(candidate, control []TargetResult, same bool) (state State, reason Reason, message string) {
 	var held, failed, both []TargetResult
 	for i, result := range candidate {

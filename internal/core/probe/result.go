@@ -71,7 +71,7 @@ type TargetResult struct {
 	State       State      `json:"state"`
 	Reason      Reason     `json:"reason,omitempty"` // why it is not Held
 	Message     string     `json:"message,omitempty"`
-	Via         Route      `json:"via,omitempty"`  // the way that the settings choose; of what must not be reached, the one by which it is
+	Via         Route      `json:"via,omitempty"`  // the way that the settings choose; if it must not be reached, the one that reached it
 	Peer        string     `json:"peer,omitempty"` // address and port of the other end of the connection: via Proxied, the proxy's
 	LastSuccess *time.Time `json:"lastSuccess,omitempty"`
 	LastFailure *time.Time `json:"lastFailure,omitempty"`

@@ -32,7 +32,7 @@ const (
 	Resting          Fault = "Resting"          // the proxy refused the credentials a moment ago, and was not asked again
 )
 
-// Trust is who knows the authority of a certificate.
+// Trust says which authorities know the issuer of a certificate.
 type Trust string
 
 // Who knows it: the system's own authorities, or only the company's bundle. Empty: neither.
@@ -128,7 +128,7 @@ func pick(route Route, direct, proxied Reason) Reason {
 	return proxied
 }
 
-// relayed is what fairlead-relay says of the company's proxy.
+// relayed has the reason for each cause that fairlead-relay gives about the company's proxy.
 var relayed = map[string]Reason{
 	"407": CredentialsRefused, "backoff": CredentialsRefused, "403": ProxyForbids, "timeout": ProxyTimeout, "tls": ProxyAuthorityUnknown,
 	"refused": ProxyRefused, "lookup": ProxyLookupFailed, "no-route": NetworkUnreachable, "failed": ProxyNotHTTP,
@@ -171,8 +171,8 @@ func (s Seen) answer() Reason {
 	return ProxyAnswers
 }
 
-// noAddress is what squid says of a CONNECT to a name that DNS does not have (squid 5, tunnel.cc), and where it has none of the
-// proxies left through which it may go.
+// noAddress is squid's error for a CONNECT to a name that DNS does not have (squid 5, tunnel.cc). squid also gives it
+// where no proxy is left through which the request may go.
 const noAddress = "ERR_CANNOT_FORWARD"
 
 // RelayCause begins the cause that fairlead-relay gives: what the company's proxy said to it.

@@ -94,8 +94,7 @@ func (f Fact) check() (wrong problems) {
 	return wrong
 }
 
-// The errors here say what is wrong and do not repeat the value: those of Parse show it beside, those of
-// Extract must not.
+// The errors here do not repeat the value: Parse shows it beside them, and Extract must not.
 var (
 	errNotAddress = errors.New("is not an IP address")
 	errNotDomain  = errors.New("is not a DNS name")

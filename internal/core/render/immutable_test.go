@@ -148,7 +148,7 @@ func TestTheTrustedCAIsWhereTheSystemLooksForIt(t *testing.T) {
 	}
 }
 
-// A proxy for https that is spoken to in http is what most companies have.
+// Most companies have a proxy for https that is spoken to in http.
 const insecure = "insecure plaintext HTTP proxy specified for HTTPS resources"
 
 func TestTheSecretHoldsWhatButaneTakesWithoutAComplaint(t *testing.T) {

@@ -45,8 +45,9 @@ var nodeFiles = map[resolve.NodeFile]map[string]func(resolve.Effective) ([]byte,
 	resolve.FileFedoraCoreOS: immutable(ignition.FedoraCoreOS, FCOSButaneKey, FCOSIgnitionKey),
 }
 
-// everyKey is what machines of a cluster that no CorporateProxy selects are built for: their template may name any key, and they
-// wait for each. Whole configs of Ignition are none that a template names. The relay is never asked there, nor its image fetched.
+// everyKey has every key, for machines of a cluster that no CorporateProxy selects: their template may name any key,
+// and they wait for each. A template names no whole config of Ignition. The relay is never asked there, nor its image
+// fetched.
 var everyKey = resolve.Node{
 	Files:     []resolve.NodeFile{resolve.FileEnvironmentFile, resolve.FileEtcEnvironment, resolve.FileRKE2, resolve.FileK3s, resolve.FileStaticPods},
 	TrustedCA: []byte{}, Base64Twins: true, Delivery: resolve.DeliveryRelay,

@@ -37,7 +37,7 @@ func withPrevious(tb testing.TB) func(*resolve.Effective) {
 	}
 }
 
-// The configs of whole machines hold the relay's settings, which is what they are for.
+// The configs of whole machines hold the relay's settings on purpose.
 var withSettings = []string{
 	"relaySettings", "relaySettings.base64", "flatcarButane", "flatcarButane.base64", "flatcarIgnition", "flatcarIgnition.base64",
 	"fcosButane", "fcosButane.base64", "fcosIgnition", "fcosIgnition.base64",

@@ -74,9 +74,9 @@ func namesOf(candidates []Candidate) (names []string) {
 	return names
 }
 
-// stays says why a cluster would get the best candidate by accident, as a *Problem: by a typo in the selectors of the one that it
-// has or, if it is new, of one that goes first; or because the one that it has was deleted, and the best one neither selects by
-// labels nor says that it replaces it. nil: it gets the best one.
+// stays returns a *Problem if a cluster would get the best candidate by accident; nil: it gets the best one. A typo in
+// the selectors of its own candidate, or, for a new cluster, of one that goes first, is an accident. So is the deletion
+// of its own candidate, if the best one selects every Cluster and does not say that it replaces it.
 func stays(cluster Cluster, has Has, candidates []Candidate, best Candidate) error {
 	gone := has.Proxy != "" && !has.Direct
 	for _, c := range candidates {

@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// Record is what the annotation fairlead.io/revision of a ProxyReport says: what the cluster is to have, from when on, and
-// what it had before. It is written before the Secrets are, and remains when the status is lost.
+// Record is the content of the annotation fairlead.io/revision of a ProxyReport: the revision that the cluster is to
+// have, since when, and the one before. It is written before the Secrets are, and remains when the status is lost.
 type Record struct {
 	v1alpha1.ReportedRevision
 

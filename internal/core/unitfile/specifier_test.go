@@ -7,7 +7,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/unitfile"
 )
 
-// Wanted is what systemd 252 shows with --test, for a service of the system.
+// The expected texts are those of systemd 252 with --test, for a service of the
+// system.
 func TestSpecifiersAreWhatSystemdPutsIn(t *testing.T) {
 	const unit = `my-probe@a-b\x2dc.service`
 	for text, want := range map[string]struct {

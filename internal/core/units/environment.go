@@ -179,7 +179,8 @@ func (g *gathered) problem(at Place, reason string) {
 	g.problems = append(g.problems, Problem{Dropped, at, reason})
 }
 
-// assign takes a line of assignments, which have everything but name and value from s. An empty one forgets what is before it.
+// assign appends the assignments of a line; s has the rest of each setting. A line without a value forgets those before
+// it.
 func (g *gathered) assign(to environment, l unitfile.Line, unit string, s Setting) environment {
 	if l.Value == "" {
 		return nil

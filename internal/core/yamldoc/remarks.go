@@ -72,7 +72,8 @@ type field struct {
 	merged     bool
 }
 
-// place is where a value stands, and what a message says after its line: that it was merged, and what is lost with it.
+// place is where a value stands. Its texts follow the line number in a message: that it was merged, and which values
+// are lost.
 type place struct {
 	at               *yamlv3.Node
 	merged, contents string

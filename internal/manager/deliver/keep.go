@@ -179,7 +179,8 @@ func holds(secret *corev1.Secret, document []byte) bool {
 	return ok && bytes.Equal(opened, document) && secret.Type == secretType
 }
 
-// renews: what is not applied yet is not renewed. Cluster API tries by itself until it has.
+// renews reports whether the payload is due and was applied. One that is not applied yet is not renewed: Cluster API
+// tries by itself.
 func (r *Reconciler) renews(s *state, payload []byte) bool {
 	_, sealed, _ := delivery.Open(payload)
 	return !time.Now().Before(r.due(s, sealed)) && s.applied(delivery.Hash(payload)) != nil

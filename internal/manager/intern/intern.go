@@ -1,5 +1,5 @@
-// Package intern keeps one copy of what many objects of a cache have in common. [unique.Make] would keep none: it forgets a text
-// when nobody holds its handle, and an object of the API has no room for one.
+// Package intern keeps one copy of values that many objects of a cache share. [unique.Make] would keep none: it forgets
+// a text when nobody holds its handle, and an object of the API has no room for one.
 package intern
 
 import (

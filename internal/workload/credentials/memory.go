@@ -15,7 +15,7 @@ import (
 // that were used last.
 const maxSeen = 20
 
-// memory is what was seen lately: that nobody has credentials any more counts only after a while.
+// memory has the recent observations: that nobody has credentials any more counts only after a while.
 type memory struct {
 	of     map[string]*probe.CredentialsSeen // what was last said of each
 	unseen []string                          // the latest that was not empty
@@ -34,7 +34,7 @@ func (m *memory) restore(previous probe.Result) {
 	}
 }
 
-// learn adds a round, and returns what is to be said now. Who has credentials now uses them now.
+// learn adds a round, and returns the credentials to report. Credentials that somebody has now count as used now.
 func (m *memory) learn(r *round, now time.Time) []probe.CredentialsSeen {
 	for fingerprint, last := range m.of {
 		s := r.seen(fingerprint)

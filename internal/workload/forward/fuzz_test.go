@@ -62,7 +62,7 @@ func FuzzRequests(f *testing.F) {
 
 const strictPassword = "p4ssw0rd"
 
-// strict is a company's proxy that says what is wrong with a request.
+// strict is a company's proxy that notes why a request is wrong.
 type strict struct {
 	f     *testing.F
 	found atomic.Pointer[string]

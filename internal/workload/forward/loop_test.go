@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
-// Somebody takes the variables of a pod for the company's proxy: the relay is its own proxy, or that of another one.
+// Somebody uses the variables of a pod for the company's proxy: so the relay is its own proxy, or another relay's.
 func TestARelayThatIsItsOwnProxyIsAskedAHandfulOfTimes(t *testing.T) {
 	for _, relays := range []int{1, 10} {
 		var asked atomic.Int32

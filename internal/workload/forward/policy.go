@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/egress"
 )
 
-// policyFile is read again while the relay runs: a change of what may be reached must not end tunnels.
+// policyFile is read again while the relay runs: a change of the policy must not end tunnels.
 type policyFile struct {
 	path   string // empty: nothing is opened
 	getenv func(string) string

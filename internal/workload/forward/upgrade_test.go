@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
-// What comes right behind a request for WebSocket is of that protocol, and so is what comes later.
+// The bytes behind a request for WebSocket are of that protocol, and so are all later ones.
 func TestWhatFollowsAnUpgradeReachesTheDestination(t *testing.T) {
 	conn := talking(t, func(conn net.Conn) {
 		reader := bufio.NewReader(conn)

@@ -19,7 +19,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
-// A real squid is in e2e/probe; what is here is what it cannot be told to do, or not so fast.
+// A real squid is in e2e/probe. The cases here are those that squid cannot be told to produce, or not so
+// fast.
 
 func settingsOf(t testing.TB, files map[string]string) *upstream.Settings {
 	t.Helper()

@@ -48,7 +48,7 @@ func (a *attempt) handshake(conn net.Conn) *tls.Conn {
 	return client
 }
 
-// verify says who knows the authority, and what is wrong with the chain.
+// verify finds out which authorities know the issuer, and returns an error if the chain is wrong.
 func (a *attempt) verify(chain []*x509.Certificate) error {
 	intermediates := x509.NewCertPool()
 	for _, certificate := range chain[1:] {

@@ -23,9 +23,8 @@ import (
 // FieldManager is the name under which every field is owned.
 const FieldManager = "fairlead"
 
-// NotOurs is the beginning of the message with which our admission policy
-// refuses a write to what is somebody else's (config/rbac/admission_policy.yaml,
-// config/rbac/configmap_policy.yaml).
+// NotOurs begins the message with which our admission policy refuses a write to an object of somebody else
+// (config/rbac/admission_policy.yaml, config/rbac/configmap_policy.yaml).
 const NotOurs = "NotOurs:"
 
 // TakenError says that the object exists and is not ours to write.
@@ -155,8 +154,8 @@ func conflictingManagers(err error) []string {
 	return managers
 }
 
-// others returns the managers but ourselves: what WriteNew created is ours by another
-// operation than what is applied.
+// others returns the managers but ourselves. An object that WriteNew created has two entries of ours, for two
+// operations.
 func others(managers []string) []string {
 	return slices.DeleteFunc(managers, func(manager string) bool { return manager == FieldManager })
 }

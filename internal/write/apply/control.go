@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// PeoplesManager is the field manager of what people decide on the command line, with rights of their own.
+// PeoplesManager is the field manager of decisions on the command line, which people make with rights of their own.
 const PeoplesManager = "fairlead-cli"
 
 // People writes these keys of the data of a ConfigMap in which people say what they want, and removes those that are nil.

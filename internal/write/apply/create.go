@@ -18,9 +18,9 @@ type ExistsError struct{ Object string }
 
 func (e *ExistsError) Error() string { return e.Object + " exists" }
 
-// WriteNew is Write for what may not replace anything: it creates the object. One
-// that exists is ours only if it has exactly the content to write, which is what a
-// crash after its creation leaves; any other is an *ExistsError.
+// WriteNew creates an object, and replaces none. An existing object is ours only if it
+// has exactly the content to write, as after a crash behind its creation. Any other is
+// an *ExistsError.
 func WriteNew(ctx context.Context, c client.Client, object client.Object) (Answer, error) {
 	err := c.Create(ctx, object.DeepCopyObject().(client.Object), client.FieldOwner(FieldManager))
 	if apierrors.IsAlreadyExists(err) {

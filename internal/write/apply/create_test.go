@@ -98,7 +98,7 @@ func TestTheLastChangeIsOfWhatWasAppliedElseCreated(t *testing.T) {
 	}
 }
 
-// What was created and what is applied are two field managers to the API server, of one name.
+// To the API server, the creation and the apply have two field managers of one name.
 func TestWeAreNotOurOwnRival(t *testing.T) {
 	if got := others([]string{FieldManager, "rival"}); !slices.Equal(got, []string{"rival"}) {
 		t.Error(got)

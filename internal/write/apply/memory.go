@@ -21,8 +21,8 @@ func Fingerprint(key []byte, object client.Object) string {
 	return sum(key, append(text, '\n'))
 }
 
-// Digest is the same of a text. It says by which key it was made, so that two of
-// different keys are not taken for those of different texts; see SameKey.
+// Digest returns a keyed hash of a text. It names the key, so that digests by
+// different keys are not compared; see SameKey.
 func Digest(key, text []byte) string {
 	return sum(key, nil)[:keyDigits] + "." + sum(key, text)
 }

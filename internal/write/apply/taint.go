@@ -39,7 +39,7 @@ func RemoveTaint(ctx context.Context, clients kubernetes.Interface, name, key st
 	}
 }
 
-// withoutTaint begins at the end: what is removed moves those behind it.
+// withoutTaint returns the operations from the end of the list on: a removal moves the taints behind it.
 func withoutTaint(taints []corev1.Taint, key string) (operations []map[string]any) {
 	for at, taint := range slices.Backward(taints) {
 		if taint.Key == key {

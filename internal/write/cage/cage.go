@@ -30,7 +30,7 @@ type Policies struct {
 	Writes     string // about everything that may be written at all; empty where RBAC allows no Lease to try it with
 }
 
-// probe is what RBAC lets the program create and a policy must not.
+// probe is an object that RBAC lets the program create and that a policy must refuse.
 type probe struct {
 	policy string
 	kind   string
@@ -64,7 +64,7 @@ func await(ctx context.Context, try func(context.Context) (missing []string, ans
 	return nil
 }
 
-// tryOut returns the policies that did not refuse, and what was answered instead.
+// tryOut returns the policies that did not refuse, and the answers instead.
 func tryOut(ctx context.Context, c client.Client, probes []probe) (missing []string, answers error) {
 	for _, p := range probes {
 		if err := p.tryOut(ctx, c); err != nil {

@@ -16,7 +16,7 @@ import (
 
 var policies = cage.Policies{Secrets: "secrets", ConfigMaps: "configmaps", Writes: "writes"}
 
-// server refuses creations as an API server with these policies does: that of e2e/operator is the real one.
+// server refuses creations as an API server with these policies does: the real one is in e2e/operator.
 type server struct {
 	client.Client
 

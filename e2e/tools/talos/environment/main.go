@@ -12,7 +12,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/configpatcher"
 )
 
-// machine is what is patched: it has a variable of its own.
+// machine is the configuration that is patched: it has a variable of its own.
 const machine = `version: v1alpha1
 machine: {type: worker, env: {GRPC_GO_LOG_SEVERITY_LEVEL: info}}
 cluster: {controlPlane: {endpoint: "https://10.0.0.1:6443"}}

@@ -181,9 +181,9 @@ const (
 	firstSlow    = time.Minute // one that took too long for this cluster alone
 )
 
-// failed returns how long to wait after a failure, with a jitter of a fifth. One that comes before the wait is over, because
-// something else happened to the cluster, does not count. It begins anew with other circumstances, which are what the operator
-// knows of that could change the answer.
+// failed returns how long to wait after a failure, with a jitter of a fifth. A failure before the wait is over, because
+// something else happened to the cluster, does not count. Other circumstances start the waits anew: they are the known
+// facts that could change the answer.
 func (m *memory) failed(cluster types.NamespacedName, circumstances string, first, longest time.Duration, now time.Time) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()

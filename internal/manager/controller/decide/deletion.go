@@ -16,8 +16,8 @@ func BeingCollected(owner metav1.Object) bool {
 		(slices.Contains(owner.GetFinalizers(), metav1.FinalizerDeleteDependents) || slices.Contains(owner.GetFinalizers(), metav1.FinalizerOrphanDependents))
 }
 
-// NextGeneration returns the generation of the report that its conditions are about: that
-// of a deletion only once everything was applied after it.
+// NextGeneration returns the generation of the report that its conditions are about. The
+// generation of a deletion counts only once everything was applied after it.
 func NextGeneration(s *State, d Decision, out Outcome) int64 {
 	done := !d.Paused && d.Problem == nil && out.Retry == nil
 	switch {

@@ -28,8 +28,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/manager/controller/settings"
 )
 
-// rolledFleet is a fleet in a fake API server, and what is asked of it: what goes to
-// the cache is not counted.
+// rolledFleet is a fleet in a fake API server, with the requests to it: reads from the
+// cache are not counted.
 type rolledFleet struct {
 	*testing.T
 	Reconciler

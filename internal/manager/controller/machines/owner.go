@@ -75,8 +75,8 @@ func readOwner(ctx context.Context, live client.Reader, namespace string, o v1al
 	return state, nil
 }
 
-// complete reports whether an owner has the machines that it should have, all of them
-// new and available, and no old one on the way out. One that is gone has.
+// complete reports whether an owner has the machines that it should have, all of them new and available, and no old one
+// on the way out. An owner that is gone is complete.
 func (s ownerState) complete() bool {
 	if s.object == nil {
 		return true

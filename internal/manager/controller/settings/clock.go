@@ -11,7 +11,7 @@ import (
 // timer does not run while a machine sleeps.
 const LongestLook = 24 * time.Hour
 
-// Clock is the clock by which entries and ProxyOverrides end. It never goes back, so that what has ended does not come back
+// Clock is the clock by which entries and ProxyOverrides end. It never goes back: so an ended entry does not come back
 // with a clock that is set back.
 type Clock struct {
 	mu     sync.Mutex
@@ -45,8 +45,8 @@ func (c *Clock) forget(proxy string) {
 	delete(c.since, proxy)
 }
 
-// believed returns when something was decided; zero if that is so far in the future that it is by a clock that was wrong. What it would
-// end would have ended for as long.
+// believed returns the time of a decision. It returns zero if that time is so far in the future that the clock was
+// wrong. Otherwise, entries that end before that time would count as ended.
 func believed(since, now time.Time) time.Time {
 	const skew = 5 * time.Minute // between the clocks of two machines
 	if since.Sub(now) > skew {

@@ -43,8 +43,8 @@ type observedCluster struct {
 	observed    *v1alpha1.Observed
 }
 
-// holdersOf returns the clusters that may have the credentials of a CorporateProxy: its own, and those in which somebody looked. One
-// that was of this CorporateProxy may still have what it had.
+// holdersOf returns the clusters that may have the credentials of a CorporateProxy: its own, and those that were
+// observed. A cluster that left this CorporateProxy may still have its credentials.
 func (f *fleet) holdersOf(proxy string) []rollout.Holder {
 	all := slices.Clone(f.holders[proxy])
 	for _, c := range f.observed {

@@ -18,7 +18,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/manager/controller/settings"
 )
 
-// recording is what was read of a CorporateProxy, and what became of recording it.
+// recording has the settings of a CorporateProxy that were read, and the result of recording
+// them.
 type recording struct {
 	known    []*settings.Stored
 	version  string        // of what was read
