@@ -92,7 +92,7 @@ func (w *wired) again(t *testing.T) *wired {
 	return &other
 }
 
-// join has the policies act in this namespace.
+// join labels the namespace, so that the policies act in it, and waits until they do.
 func (w *wired) join(acts func(*unstructured.Unstructured) bool) {
 	w.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}

@@ -92,7 +92,8 @@ func (cp *ControlPlane) KillAPIServer() {
 	kill(&cp.apiServer)
 }
 
-// FreezeAPIServer has it hang: connections are accepted by the kernel, and nobody answers. ThawAPIServer lets it go on.
+// FreezeAPIServer stops the API server from answering: the kernel still accepts connections. ThawAPIServer lets it go
+// on.
 func (cp *ControlPlane) FreezeAPIServer() error { return cp.withAPIServer((*process.Process).Freeze) }
 
 // ThawAPIServer ends FreezeAPIServer.

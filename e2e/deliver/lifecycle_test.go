@@ -219,7 +219,7 @@ func (m *management) taken(workload client.Client) {
 	}
 }
 
-// reachedLike has Cluster API reach the API server of another Cluster.
+// reachedLike gives a Cluster the kubeconfig of another one, so that Cluster API reaches the other's API server.
 func (m *management) reachedLike(name, other string) {
 	m.Helper()
 	kubeconfig := &corev1.Secret{}

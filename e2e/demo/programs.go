@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-// build has everything built beside the demo that is not built yet, in the order in which it is needed. A step waits for
-// what it runs, and fails if that cannot be built.
+// build starts the builds of everything the demo needs, in the order of their use. A step waits for the programs that
+// it runs, and fails if one cannot be built.
 func (s *stage) build(ctx context.Context) error {
 	theirs := []tools.Tool{tools.Kyverno, tools.Etcd, tools.KubeAPIServer, tools.KubeControllerManager, tools.Helm}
 	if s.keep {
@@ -107,7 +107,7 @@ func (s *stage) run(ctx context.Context, stdin []byte, name string, args ...stri
 	return out.String(), nil
 }
 
-// environment has programs ask this control plane, and write nowhere else.
+// environment returns variables by which programs ask this control plane, and write nowhere else.
 func (s *stage) environment() []string {
 	if s.cp == nil {
 		return nil

@@ -31,7 +31,7 @@ type rotation struct {
 	rows    [][]string
 }
 
-// useRelay has the policies name a relay, and starts a pod of it.
+// useRelay makes the policies name a relay, and starts a pod of it.
 func (s *stage) useRelay(ctx context.Context) error {
 	company, err := startCompany()
 	if err != nil {

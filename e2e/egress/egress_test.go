@@ -38,8 +38,8 @@ type site struct {
 	settings []string // flags
 }
 
-// newSite has somebody who listens at every destination, and a direct way to the internet, which there is in companies
-// whose firewall lets some networks out: otherwise no packet would need to be refused.
+// newSite starts a listener at every destination, and opens a direct way to the internet. Companies have such a way
+// whose firewall lets some networks out. Without it, no packet would need to be refused.
 func newSite(t *testing.T) *site {
 	t.Helper()
 	s := &site{T: t, network: machinetest.Network(t)}
@@ -99,7 +99,8 @@ func (s *site) explained(url string) string {
 	return said[0].Decisions[0].Decision
 }
 
-// enforce has a real API server take the policy, and the packets of corp, which stands for a pod, obey what it stored.
+// enforce stores the policy in a real API server, and applies the stored policy to the packets of corp, which stands
+// for a pod.
 func (s *site) enforce(policy string) {
 	s.Helper()
 	cp := controlplanetest.Shared(s)

@@ -217,7 +217,7 @@ func (f *frp) check(t *testing.T) {
 	})
 }
 
-// restartServer has the agent connect again.
+// restartServer restarts the server, so that the agent connects again.
 func (f *frp) restartServer(t *testing.T) {
 	t.Helper()
 	f.server.Kill()

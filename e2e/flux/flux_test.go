@@ -68,7 +68,7 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// install has Flux' kinds, a registry and source-controller. helm-controller is not started.
+// install installs Flux' kinds, and starts a registry and source-controller. helm-controller is not started.
 func (s *site) install(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()

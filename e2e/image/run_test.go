@@ -205,7 +205,7 @@ func reserve(t *testing.T) *ports.Port {
 	return port
 }
 
-// folder has the files as the kubelet writes them for a pod with runAsUser: for that user to read.
+// folder writes the files as the kubelet does for a pod with runAsUser: that user can read them.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "fairlead-image-")

@@ -22,7 +22,7 @@ func Forward(ctx context.Context, listener net.Listener, dial func(context.Conte
 	})
 }
 
-// Accept has whoever comes to the listener handled, and then hangs up, until the listener is closed.
+// Accept handles each connection to the listener, and then closes it, until the listener is closed.
 func Accept(listener net.Listener, handle func(net.Conn)) {
 	go func() {
 		for {

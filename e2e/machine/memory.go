@@ -51,7 +51,7 @@ func (n *Network) NewMemory(bytes int64) (*Memory, error) {
 	return m, nil
 }
 
-// Within has a program run in it.
+// Within returns the spec of a program so that it runs in the group.
 func (m *Memory) Within(spec process.Spec) process.Spec {
 	spec.Args = append([]string{"-c", `echo 0 >` + filepath.Join(m.folder, "cgroup.procs") + ` && exec "$0" "$@"`, spec.Path}, spec.Args...)
 	spec.Path = "/bin/sh"

@@ -106,8 +106,7 @@ func (s *Squid) SetPassword(ctx context.Context, password string) error {
 	return s.SetUsers(ctx, map[string]string{s.user: password})
 }
 
-// SetUsers has these users with their passwords in the place of all that it had, and returns when those are refused.
-// Tunnels stay open.
+// SetUsers replaces all users and their passwords, and returns when the earlier ones are refused. Tunnels stay open.
 func (s *Squid) SetUsers(ctx context.Context, passwords map[string]string) error {
 	if err := s.writeUsers(ctx, passwords); err != nil {
 		return fmt.Errorf("change squid's users: %w", err)

@@ -58,7 +58,7 @@ func (n *Node) outside(pod *corev1.Pod, elements ...string) string {
 	return n.Network.Path(inside(pod, elements...))
 }
 
-// sources has a volume of one Secret or ConfigMap as a projected one.
+// sources returns the sources of a volume. A Secret or a ConfigMap is returned as a projected one.
 func sources(volume *corev1.Volume) ([]corev1.VolumeProjection, *int32, error) {
 	switch {
 	case volume.Secret != nil:

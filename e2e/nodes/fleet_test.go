@@ -60,7 +60,7 @@ spec:
   node: %[7]s
 `
 
-// newFleet has one whose machines get these settings.
+// newFleet starts a fleet whose machines get these settings.
 func newFleet(t *testing.T, authority []byte, node v1alpha1.NodeSettings) *fleet {
 	t.Helper()
 	cp := controlplanetest.Start(t, controlplane.Options{Content: operator.Content})

@@ -53,7 +53,7 @@ func Kubeconfig(cp *controlplane.ControlPlane, who *rest.Config) ([]byte, error)
 	return os.ReadFile(path)
 }
 
-// SecretOf has the kubeconfig of a cluster.
+// SecretOf returns the Secret with the kubeconfig of a cluster.
 func SecretOf(namespace, cluster string, kubeconfig []byte) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: cluster + "-kubeconfig", Labels: map[string]string{"cluster.x-k8s.io/cluster-name": cluster}},

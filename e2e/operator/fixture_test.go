@@ -69,8 +69,8 @@ func newFixture(t *testing.T) *fixture {
 	return fixtureOn(t, cp, shared.operator)
 }
 
-// newOwnFixture has a control plane and an operator of its own, for tests that
-// stop one of them or count requests.
+// newOwnFixture starts a control plane and an operator of its own, for tests that stop one of
+// them or count requests.
 func newOwnFixture(t *testing.T, args ...string) *fixture {
 	t.Helper()
 	return newFixtureOf(t, controlplane.Options{Content: operator.Content}, args...)

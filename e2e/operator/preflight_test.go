@@ -52,7 +52,7 @@ func (f *fixture) tryPreflight(args ...string) (*process.Process, *rest.Config, 
 	return p, account, err
 }
 
-// setAccount has the fleet leave through squid, as this user.
+// setAccount changes the fleet's proxy to squid, with this user.
 func (w *waves) setAccount(s *companySquid, user, password string) {
 	w.Helper()
 	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: w.proxy.Name}}

@@ -137,7 +137,7 @@ func override(spec v1alpha1.ProxyOverrideSpec) func(*tenant, string) error {
 	}
 }
 
-// aws has a cluster whose infrastructure object has this network.
+// aws creates a cluster whose infrastructure object has this network.
 func aws(network string) func(*tenant, string) error {
 	return func(t *tenant, name string) error {
 		object := infrastructure("infrastructure.cluster.x-k8s.io/v1beta2", "AWSCluster", t.namespace, name)
@@ -162,7 +162,8 @@ func (t *tenant) own(name string, change ...func(*clusterv1.Cluster)) *clusterv1
 	return c
 }
 
-// check has the others' password change. It awaits that in their Secrets, and looks for it in the tenant's namespace.
+// check changes the password of the others' proxy. It waits for it in their Secrets, and looks for it in the tenant's
+// namespace.
 func (t *tenant) check() {
 	t.Helper()
 	t.turns++

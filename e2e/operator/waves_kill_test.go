@@ -147,7 +147,7 @@ func (w *waves) awaitLater(before int64) {
 	})
 }
 
-// arm has the API server refuse a write, and returns once it does.
+// arm makes the API server refuse a write, and returns once it does.
 func (w *waves) arm(k killPoint) {
 	w.Helper()
 	w.must(w.cp.Apply(w.Context(), []byte(k.policy())))

@@ -109,7 +109,7 @@ func withUnit(value float64, unit string) string {
 	return strings.TrimSpace(strconv.FormatFloat(math.Round(value*1000)/1000, 'f', -1, 64) + " " + unit)
 }
 
-// plot has a line for each series, and its legend.
+// plot draws a line for each series, and its legend.
 func (d *drawn) plot(p panel, all []series) {
 	d.PlotLeft, d.PlotRight, d.PlotTop, d.PlotBottom = 52, d.Width-24, 38, d.Height-legendRoom-22
 	highest := 0.0
@@ -178,7 +178,7 @@ func legend(p panel, s series) string {
 	return name
 }
 
-// table has a column for each label.
+// table makes a column for each label.
 func (d *drawn) table(all []series) {
 	for _, s := range all {
 		for label := range s.Metric {
@@ -199,7 +199,7 @@ func (d *drawn) table(all []series) {
 	d.Header = append(d.Header, "Value")
 }
 
-// bars has one for each series, the longest for the largest.
+// bars draws a bar for each series, the longest for the largest.
 func (d *drawn) bars(p panel, all []series) {
 	for i, s := range sorted(p, all) {
 		width := 100

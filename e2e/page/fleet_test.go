@@ -57,7 +57,7 @@ func act(t *testing.T, page []byte, script string, size window, into any) {
 	actOn(t, page, script, size, func(w http.ResponseWriter, _ *http.Request, scripted string) { _, _ = io.WriteString(w, scripted) }, into)
 }
 
-// actOn has a server of the test's own answer, which is given the page with the script.
+// actOn gives the page with the script to a browser, and answers its requests by serve.
 func actOn(t *testing.T, page []byte, script string, size window, serve func(w http.ResponseWriter, r *http.Request, scripted string), into any) {
 	t.Helper()
 	results := make(chan []byte, 1)

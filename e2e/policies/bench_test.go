@@ -30,8 +30,8 @@ type bench struct {
 	pod     *corev1.Pod
 }
 
-// BenchmarkPods has a pod created under each of the policies that give it the proxy's variables, and under none: docs/reference/scale.md.
-// Those that have Kyverno asked come last.
+// BenchmarkPods creates a pod under each of the policies that give it the proxy's variables, and under none:
+// docs/reference/scale.md. The policies of Kyverno come last.
 func BenchmarkPods(b *testing.B) {
 	e := &bench{cp: controlplanetest.Start(b, controlplane.Options{Content: kyverno.Content}), pod: &corev1.Pod{}}
 	controlplanetest.Require(b, e.cp.StartControllerManager(b.Context(), controlplane.ServiceAccounts))

@@ -30,7 +30,7 @@ const (
 // Chart is the folder of the chart.
 func Chart() string { return repository.Path("charts", "fairlead-policies") }
 
-// Folder has a folder for each policy.
+// Folder returns the folder that has a folder for each policy.
 func Folder() string { return repository.Path("policies") }
 
 // Values returns the values of the published example, as <cluster>-cluster-values has them.

@@ -69,7 +69,7 @@ func newAuthority(t *testing.T) *machine.Authority {
 	return authority
 }
 
-// caPod has no service account token, so that it has no volume of its own.
+// caPod returns a pod without a service account token, so that it has no volume of its own.
 func caPod(containers ...corev1.Container) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "pod-"},

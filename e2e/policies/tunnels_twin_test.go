@@ -96,7 +96,7 @@ func (e *engine) twinDifference(ctx context.Context, w twin, pod, mutated *corev
 	return "", nil
 }
 
-// mutated has the command change all pods at once.
+// mutated returns the pods after the command, which gets all of them at once.
 func (w twin) mutated(t *testing.T) []*corev1.Pod {
 	t.Helper()
 	var stream bytes.Buffer

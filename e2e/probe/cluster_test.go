@@ -101,7 +101,7 @@ func (c *cluster) node(t *testing.T, name, relay string) {
 	controlplanetest.Require(t, err)
 }
 
-// name has the cluster name a registry and a hub: by an image on a node, and by the arguments of an agent.
+// name makes the cluster name a registry and a hub: by an image on a node, and by the arguments of an agent.
 func (c *cluster) name(t *testing.T) {
 	t.Helper()
 	node, err := c.clients.CoreV1().Nodes().Get(t.Context(), "with", metav1.GetOptions{})

@@ -64,7 +64,7 @@ func (s *site) serve(t *testing.T, where machine.Namespace, address, name string
 	machinetest.Serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, listener)
 }
 
-// serveNames has squid ask a real CoreDNS, which knows no name.
+// serveNames starts a real CoreDNS for squid to ask. It has a single name.
 func (s *site) serveNames(t *testing.T) {
 	t.Helper()
 	coreDNS := controlplanetest.Tool(t, tools.CoreDNS)
@@ -76,7 +76,7 @@ func (s *site) serveNames(t *testing.T) {
 	controlplanetest.Require(t, err)
 }
 
-// listen has somebody in dmz who is no proxy.
+// listen starts a listener in dmz that is no proxy.
 func (s *site) listen(t *testing.T, port string, talk func(net.Conn)) {
 	t.Helper()
 	listener, err := s.network.Listen(t.Context(), machine.DMZ, net.JoinHostPort(machine.ProxyAddress, port))

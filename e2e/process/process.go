@@ -136,7 +136,7 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
-// Freeze has the program hang, without an answer to anybody. Thaw lets it go on.
+// Freeze stops the program, so that it answers nobody. Thaw lets it go on.
 func (p *Process) Freeze() error { return syscall.Kill(-p.PID(), syscall.SIGSTOP) }
 
 // Thaw ends Freeze.

@@ -100,7 +100,7 @@ func (s *soaking) write() error {
 	return os.Rename(name+".new", name)
 }
 
-// rotate has squid know both accounts, the relay take the new one, and squid forget the old one.
+// rotate adds the new account to squid, gives it to the relay, and then removes the old account from squid.
 func (s *soaking) rotate(ctx context.Context) error {
 	s.turns++
 	now := map[string]string{account(s.turns): secret(s.turns)}

@@ -19,7 +19,7 @@ import (
 
 const until = "fairlead.io/exclude-until"
 
-// newEndingFixture has a replicator that ends exclusions.
+// newEndingFixture starts a replicator that ends exclusions.
 func newEndingFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := on(t, controlplanetest.Start(t, controlplane.Options{}))

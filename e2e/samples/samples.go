@@ -63,7 +63,7 @@ func All(t testing.TB) []Sample {
 	return made
 }
 
-// everything has all of printable ASCII in its password, and the longest list there may be.
+// everything sets all of printable ASCII as the password, and the longest list there may be.
 func everything(t testing.TB, s *Sample) {
 	t.Helper()
 	s.Username, s.Password = "u", ""

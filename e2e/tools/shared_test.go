@@ -58,7 +58,8 @@ func TestProgramsShareTheVersionsBelowThem(t *testing.T) {
 
 func matches(own *regexp.Regexp, module string) bool { return own != nil && own.MatchString(module) }
 
-// versions has what a go.mod asks for, as replaced. Modules that another one stands in for are left out.
+// versions returns the modules that a go.mod requires, with their versions after replacement. A module that is
+// replaced by another one is left out.
 func versions(t *testing.T, file string) map[string]string {
 	t.Helper()
 	content, err := os.ReadFile(file)

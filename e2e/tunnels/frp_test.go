@@ -71,7 +71,7 @@ var frp061 = frp{
 	},
 }
 
-// environment has frpc carry the API server by the one variable that it reads.
+// environment checks that frpc carries the API server by the one variable that it reads.
 func (v frp) environment(t *testing.T, c *cluster, by engine) {
 	s := v.site(t, c, plainURL(credential))
 	s.checkOutside(t, c.excluded(t, s.namespace, podOf(t, v.manifest)))

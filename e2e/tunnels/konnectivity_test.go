@@ -39,7 +39,7 @@ var (
 	konnectivity034 = konnectivity{tools.ANPAgent034, tools.ANPServer034}
 )
 
-// environment has the agents of two vendors leave by the six variables, which gRPC reads.
+// environment checks that the agents of two vendors leave by the six variables, which gRPC reads.
 func (v konnectivity) environment(t *testing.T, c *cluster, by engine) {
 	for vendor, manifest := range map[string][]byte{"upstream": upstream(t), "HyperShift": hyperShift(t)} {
 		t.Run(vendor, func(t *testing.T) {
@@ -86,7 +86,7 @@ func (v konnectivity) idle(t *testing.T, c *cluster) {
 	s.awaitTunnel(t)
 }
 
-// sidecar has the agent leave by a forward proxy of its own, which a rotation does not restart.
+// sidecar checks that the agent leaves by a forward proxy of its own, which a rotation does not restart.
 func (v konnectivity) sidecar(t *testing.T, c *cluster, by engine) {
 	c.throughBoth(t, func(t *testing.T, url func(string) string) {
 		s := v.site(t, c, c.namespace(t, url(credential)), false)
@@ -95,7 +95,8 @@ func (v konnectivity) sidecar(t *testing.T, c *cluster, by engine) {
 	})
 }
 
-// relay has the agent, whose gRPC cannot speak TLS with a proxy, find the relay in the hub's place.
+// relay checks that the agent finds the relay in the hub's place. The agent's gRPC cannot speak TLS with a
+// proxy.
 func (v konnectivity) relay(t *testing.T, c *cluster, by engine) {
 	s := v.site(t, c, c.namespace(t, secureURL(credential)), false)
 	byTarget := konnectivityPod(t, map[string]string{"app": "konnectivity-agent"})

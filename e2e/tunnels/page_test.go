@@ -59,7 +59,7 @@ func order(a, b row) int {
 	return cmp.Or(cmp.Compare(strings.ToLower(a.agent), strings.ToLower(b.agent)), orderVersions(a.version, b.version), cmp.Compare(a.way, b.way))
 }
 
-// orderVersions has v0.9.0 before v0.10.0: of the first parts that differ, the shorter comes first.
+// orderVersions sorts v0.9.0 before v0.10.0: of the first parts that differ, the shorter comes first.
 func orderVersions(a, b string) int {
 	return slices.CompareFunc(strings.Split(a, "."), strings.Split(b, "."), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))

@@ -112,7 +112,7 @@ func (s *site) checkRelayedIdle(t *testing.T) {
 	}, func() int { return s.count(t, "tunnel opened") - silent })
 }
 
-// awaitSilentEnds has a tunnel in which nothing is said, and returns when squid has ended it.
+// awaitSilentEnds opens a tunnel in which nothing is said, and returns when squid has ended it.
 func (s *site) awaitSilentEnds(t *testing.T) {
 	t.Helper()
 	opened := s.count(t, "tunnel opened")

@@ -80,7 +80,7 @@ func (s *site) bridge(t *testing.T, where machine.Namespace, address string, to 
 	machine.Forward(t.Context(), s.listen(t, where, address), machine.To(strings.TrimPrefix(to.Admin().Host, "https://")))
 }
 
-// serveAPI has the spoke's API server be its service in the cluster. The relay denies its address to others.
+// serveAPI serves the spoke's API server as the cluster's service. The relay denies its address to others.
 func (s *site) serveAPI(t *testing.T) {
 	t.Helper()
 	s.node.ServiceEnv = map[string]string{"KUBERNETES_SERVICE_HOST": machine.ServiceAddress, "KUBERNETES_SERVICE_PORT": "443"}
@@ -119,8 +119,8 @@ func build(t *testing.T, tool tools.Tool) string {
 	return path
 }
 
-// run has the pod's relay be there, if it has one, and then its other containers, or these, as the kubelet does. What ran
-// before has ended.
+// run starts the pod's relay, if it has one, and then its other containers, or these, as the kubelet does. Earlier ones
+// are ended.
 func (s *site) run(t *testing.T, pod *corev1.Pod, containers ...string) {
 	t.Helper()
 	s.stop(t)
@@ -196,7 +196,7 @@ func (s *site) awaitReadiness(t *testing.T, pod *corev1.Pod, status int, text st
 	s.awaitProbe(t, pod.Spec.InitContainers[0].ReadinessProbe.HTTPGet, status, text)
 }
 
-// change has the Secret be another, and its volume.
+// change changes the URL in the Secret, and refreshes the pod's volume.
 func (s *site) change(t *testing.T, pod *corev1.Pod, url string) {
 	t.Helper()
 	s.setSecret(t, s.namespace, url)
@@ -276,7 +276,7 @@ func (s *site) asked(t *testing.T, only ...machine.Request) int {
 	return len(slices.DeleteFunc(requests, func(r machine.Request) bool { return len(only) > 0 && !slices.Contains(only, r) }))
 }
 
-// serve has a listener answer with its name and the path that it was asked for.
+// serve answers requests to a listener with its name and the path.
 func serve(t *testing.T, listener net.Listener, name string) {
 	t.Helper()
 	machinetest.Serve(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, answer(name, r.URL.Path)) }, listener)

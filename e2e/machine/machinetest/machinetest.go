@@ -51,7 +51,7 @@ func Web(t testing.TB, network *machine.Network, where machine.Namespace, addres
 	Serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }, plain, secure)
 }
 
-// Serve has HTTP requests to the listeners handled until the test ends.
+// Serve handles HTTP requests to the listeners until the test ends.
 func Serve(t testing.TB, handle http.HandlerFunc, listeners ...net.Listener) {
 	t.Helper()
 	server := &http.Server{Handler: handle, ErrorLog: log.New(io.Discard, "", 0)} // of tunnels that end
@@ -61,7 +61,7 @@ func Serve(t testing.TB, handle http.HandlerFunc, listeners ...net.Listener) {
 	t.Cleanup(func() { _ = server.Close() })
 }
 
-// Accept has whoever comes to the listener handled until the test ends, and then hangs up.
+// Accept handles each connection to the listener, and then closes it, until the test ends.
 func Accept(t testing.TB, listener net.Listener, handle func(net.Conn)) {
 	t.Helper()
 	t.Cleanup(func() { _ = listener.Close() })

@@ -69,7 +69,7 @@ func show(ctx context.Context, wanted []tools.Tool) error {
 	return nil
 }
 
-// tell has what cannot be had on this machine stop nothing: the tests that need it skip, or fail in CI.
+// tell prints a program that cannot be had on this machine, and goes on: the tests that need it skip, or fail in CI.
 func tell(err error) error {
 	if errors.Is(err, tools.ErrUnavailable) {
 		fmt.Fprintln(os.Stderr, err)

@@ -255,7 +255,7 @@ func (e *Examination) places() []lists.Place {
 	return all
 }
 
-// lists has lint judge each list, and leaves out what nobody can mend, and lists without a finding.
+// lists runs lint on each list. It leaves out findings that nobody can mend, and lists without a finding.
 func (e *Examination) lists() ([]lint.Result, error) {
 	judged, err := lists.Judge(e.places(), e.opts.Lint)
 	for i := range judged {

@@ -104,7 +104,7 @@ func Signed(chain []*x509.Certificate, authorities *x509.CertPool) bool {
 	return err == nil
 }
 
-// ascii has no letter that a terminal could take for something else: others have chosen the text.
+// ascii replaces every other character by a question mark: others chose the text, and a terminal could misread it.
 func ascii(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

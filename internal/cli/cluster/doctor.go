@@ -52,7 +52,8 @@ func (c *Cluster) one(ctx context.Context, resource schema.GroupVersionResource,
 	return &found[0], nil
 }
 
-// Secrets has the metadata of the Secrets of these names that are there. What is in them is not asked for.
+// Secrets returns the metadata of the Secrets with these names, as far as they exist. Their data is not
+// asked for.
 func (c *Cluster) Secrets(ctx context.Context, namespace string, names ...string) (all []metav1.ObjectMeta, err error) {
 	for _, name := range names {
 		found, err := c.Metadata(ctx, secrets, namespace, name)
@@ -66,7 +67,7 @@ func (c *Cluster) Secrets(ctx context.Context, namespace string, names ...string
 	return all, nil
 }
 
-// Clusters has the metadata of the Clusters of a name, or all; in one namespace or all.
+// Clusters returns the metadata of the Clusters of a name, or all; in one namespace or all.
 func (c *Cluster) Clusters(ctx context.Context, namespace, name string) ([]metav1.ObjectMeta, error) {
 	return c.clusterAPI(ctx, "clusters", namespace, name, "")
 }

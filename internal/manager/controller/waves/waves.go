@@ -220,7 +220,7 @@ func (r *Reconciler) last(proxy *v1alpha1.CorporateProxy) v1alpha1.CorporateProx
 // CountDelay lets a fan-out, which changes hundreds of reports at once, lead to few counts.
 const CountDelay = time.Second
 
-// publish has a decision carried out.
+// publish stores a decision, and enqueues the clusters that it concerns, and the CorporateProxy.
 func (r *Reconciler) publish(proxy *v1alpha1.CorporateProxy, p *wavePlan) {
 	r.mu.Lock()
 	if r.plans == nil {
