@@ -28,7 +28,7 @@ func classes(t *testing.T) []class {
 	alerts := read(t, "charts/fairlead/monitoring/alerts.yaml") + read(t, "charts/fairlead-policies/monitoring/alerts.yaml")
 	metrics := read(t, "docs/reference/metrics.md") // made of the code
 	return []class{
-		{"test", regexp.MustCompile(`^((?:Test|Fuzz|Benchmark)[A-Z]\w+)$`), s.tests.has, false, false, 35},
+		{"test", regexp.MustCompile(`^((?:Test|Fuzz|Benchmark)[A-Z]\w+)$`), s.tests.has, false, false, 15},
 		{"metric", regexp.MustCompile(`\b(fairlead_[a-z_]+[a-z])\b`), func(name string) bool { return strings.Contains(metrics, "| `"+name+"` |") }, false, true, 35},
 		{"alert", regexp.MustCompile(`\b(Fairlead[A-Z]\w+)`), func(name string) bool { return strings.Contains(alerts, "alert: "+name+"\n") }, false, true, 10},
 		{"label, annotation or group", regexp.MustCompile(`(?:^|[^\w/.-])((?:(?:proxyreports|exclusions)\.)?fairlead\.io(?:/[a-z0-9-]*[a-z0-9])?)`), s.ours.has, false, true, 20},

@@ -13,7 +13,7 @@ import (
 const symptoms = "docs/how-to/troubleshooting.md"
 
 var (
-	part     = regexp.MustCompile(`(?m)^- \*\*(Why|Prove|Mend|Test)\*\*:`)
+	part     = regexp.MustCompile(`(?m)^- \*\*(Why|Prove|Mend)\*\*:`)
 	testedBy = regexp.MustCompile("^`([a-z0-9/]+)`: `Test\\w+`(?:, `Test\\w+`)*(?:, script `[a-z_/]+`)?$")
 	quotes   = regexp.MustCompile("`([^`]+)`")
 	// answers are what a command says: a block that is compared, a word in the text, or a page that has it.
@@ -24,9 +24,10 @@ var (
 var elsewhere = []string{`secret "fairlead-proxy" not found`, "ImagePullBackOff", "httpx.InvalidURL: Invalid port"}
 
 // TestEachSymptomIsProducedByATest reads the sections of the page: each has its parts, a command with its answer, and
-// tests that exist. Readers search for the text that a title quotes, so one of those tests, or our code, has it.
+// tests in testdata/symptoms.txt. Readers search for the text that a title quotes, so one of those tests, or our code, has it.
 func TestEachSymptomIsProducedByATest(t *testing.T) {
 	ours := readSource(t).ours
+	testOf := testsOfSymptoms(t)
 	sections := strings.Split(read(t, symptoms), "\n### ")[1:]
 	if len(sections) < 20 {
 		t.Errorf("%d symptoms", len(sections))
@@ -34,7 +35,7 @@ func TestEachSymptomIsProducedByATest(t *testing.T) {
 	for _, section := range sections {
 		title, body, _ := strings.Cut(section, "\n")
 		parts := partsOf(body)
-		for _, name := range []string{"Why", "Prove", "Mend", "Test"} {
+		for _, name := range []string{"Why", "Prove", "Mend"} {
 			if parts[name] == "" {
 				t.Errorf("%s: %s is not said", title, name)
 			}
@@ -42,7 +43,8 @@ func TestEachSymptomIsProducedByATest(t *testing.T) {
 		if !quotes.MatchString(parts["Prove"]) && !strings.Contains(parts["Prove"], "$ ") || !answers.MatchString(parts["Prove"]) {
 			t.Errorf("%s: Prove has no command with what it says:%s", title, parts["Prove"])
 		}
-		said := producedBy(t, title, strings.TrimSpace(strings.SplitN(parts["Test"], "\n", 2)[0])) + ours.text
+		said := producedBy(t, title, testOf[title]) + ours.text
+		delete(testOf, title)
 		for _, m := range quotes.FindAllStringSubmatch(title, -1) {
 			for text := range strings.SplitSeq(m[1], "…") {
 				if !strings.Contains(said, text) && !slices.Contains(elsewhere, text) {
@@ -51,6 +53,20 @@ func TestEachSymptomIsProducedByATest(t *testing.T) {
 			}
 		}
 	}
+	for title := range testOf {
+		t.Errorf("testdata/symptoms.txt: there is no symptom %s", title)
+	}
+}
+
+// testsOfSymptoms returns the line of tests by the title of the symptom.
+func testsOfSymptoms(t *testing.T) map[string]string {
+	t.Helper()
+	tests := map[string]string{}
+	for entry := range strings.SplitSeq(read(t, "e2e/docs/testdata/symptoms.txt"), "\n\n") {
+		title, test, _ := strings.Cut(strings.TrimSpace(entry), "\n")
+		tests[title] = test
+	}
+	return tests
 }
 
 func partsOf(body string) map[string]string {

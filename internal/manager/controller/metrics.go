@@ -22,7 +22,7 @@ var reportConditionsDesc = prometheus.NewDesc("fairlead_report_conditions",
 	"ProxyReports, by condition and its status.", []string{"type", "status"}, nil)
 
 var conditionSinceDesc = prometheus.NewDesc("fairlead_report_condition_since_timestamp_seconds",
-	"Since when the ProxyReport that has had a condition with its status for the longest time has it.", []string{"type", "status"}, nil)
+	"When the ProxyReport that has this condition and status the longest got it.", []string{"type", "status"}, nil)
 
 var (
 	outdatedMachinesDesc = prometheus.NewDesc("fairlead_outdated_machines",

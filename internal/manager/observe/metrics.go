@@ -12,7 +12,7 @@ var (
 	clustersDesc = prometheus.NewDesc("fairlead_observe_clusters",
 		"Clusters by the result of the last look at them.", []string{"result"}, nil)
 	secondsDesc = prometheus.NewDesc("fairlead_observe_sweep_seconds",
-		"How long the last round took, from the first cluster to the answer of the last. Absent before the first.", nil, nil)
+		"How long the last round over all clusters took. Absent before the first.", nil, nil)
 )
 
 // meter remembers the last result of each cluster.

@@ -15,7 +15,7 @@ var (
 		Name: "fairlead_follow_writes_total", Help: "How often the settings of a relay were written.",
 	})
 	rejected = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "fairlead_follow_rejected_total", Help: "How often a source was not written, because it is malformed or gone, would take its proxy from a machine, or because the folder cannot be written.",
+		Name: "fairlead_follow_rejected_total", Help: "How often a source was not written, because it is malformed or gone, would take its proxy from a machine, or the folder cannot be written.",
 	})
 	ignored = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "fairlead_follow_ignored_keys", Help: "Keys of the source that are ignored: credentials of before that are malformed, or of another proxy.",

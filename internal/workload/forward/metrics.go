@@ -17,13 +17,13 @@ type metrics struct {
 
 var (
 	connectionsDesc  = prometheus.NewDesc("fairlead_relay_connections", "Open connections of clients, tunnels among them.", nil, nil)
-	beyondDesc       = prometheus.NewDesc("fairlead_relay_connections_refused_total", "Connections that were closed at once, for there were too many, in all or of one address.", nil, nil)
-	staleDesc        = prometheus.NewDesc("fairlead_relay_settings_stale", "1 while the settings cannot be read, and those of before count on.", nil, nil)
-	credentialDesc   = prometheus.NewDesc("fairlead_relay_credential_configured", "1 for each credential in the settings, by its place there (current, previous) and its keyed fingerprint.", []string{"credential", "fingerprint"}, nil)
-	lastAcceptedDesc = prometheus.NewDesc("fairlead_relay_credential_last_accepted_timestamp_seconds", "When the proxy accepted a credential last, by its keyed fingerprint.", []string{"fingerprint"}, nil)
-	lastRefusedDesc  = prometheus.NewDesc("fairlead_relay_credential_last_refused_timestamp_seconds", "When the proxy refused a credential last (407 to CONNECT), by its keyed fingerprint.", []string{"fingerprint"}, nil)
-	underwayDesc     = prometheus.NewDesc("fairlead_relay_credential_requests", "Requests under way that began with a credential in the settings, by its keyed fingerprint.", []string{"fingerprint"}, nil)
-	tunnelsDesc      = prometheus.NewDesc("fairlead_relay_credential_tunnels", "Open tunnels that a credential was accepted for, by its keyed fingerprint.", []string{"fingerprint"}, nil)
+	beyondDesc       = prometheus.NewDesc("fairlead_relay_connections_refused_total", "Connections closed at once, because there were too many, in all or of one address.", nil, nil)
+	staleDesc        = prometheus.NewDesc("fairlead_relay_settings_stale", "1 while the settings cannot be read, and the earlier ones stay in use.", nil, nil)
+	credentialDesc   = prometheus.NewDesc("fairlead_relay_credential_configured", "1 for each credential in the settings, by its place (current, previous) and keyed fingerprint.", []string{"credential", "fingerprint"}, nil)
+	lastAcceptedDesc = prometheus.NewDesc("fairlead_relay_credential_last_accepted_timestamp_seconds", "When the proxy accepted a credential last, by fingerprint.", []string{"fingerprint"}, nil)
+	lastRefusedDesc  = prometheus.NewDesc("fairlead_relay_credential_last_refused_timestamp_seconds", "When the proxy refused a credential last (407 to CONNECT), by fingerprint.", []string{"fingerprint"}, nil)
+	underwayDesc     = prometheus.NewDesc("fairlead_relay_credential_requests", "Requests under way that began with a credential in the settings, by fingerprint.", []string{"fingerprint"}, nil)
+	tunnelsDesc      = prometheus.NewDesc("fairlead_relay_credential_tunnels", "Open tunnels that a credential was accepted for, by fingerprint.", []string{"fingerprint"}, nil)
 )
 
 // Collectors are for their descriptions.

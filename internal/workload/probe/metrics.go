@@ -12,14 +12,14 @@ import (
 var (
 	targetLabels = []string{"url", "expect", "route"}
 	upDesc       = prometheus.NewDesc("fairlead_probe_target_up",
-		"1 if what is expected of a target holds, 0 if not; nothing if nobody knows.", targetLabels, nil)
+		"1 if a target meets its expectation, 0 if not; absent if unknown.", targetLabels, nil)
 	reasonDesc = prometheus.NewDesc("fairlead_probe_target_reason",
-		"1 for the reason why what is expected of a target does not hold, or why nobody knows.", append(targetLabels, "reason"), nil)
+		"1 for the reason why a target fails its expectation, or why that is unknown.", append(targetLabels, "reason"), nil)
 	nodesDesc  = prometheus.NewDesc("fairlead_probe_nodes", "Nodes with a relay: verified, failed, or unknown.", []string{"state"}, nil)
 	timeDesc   = prometheus.NewDesc("fairlead_probe_last_round_timestamp_seconds", "When the latest round ended.", nil, nil)
 	periodDesc = prometheus.NewDesc("fairlead_probe_period_seconds", "Time between two rounds.", nil, nil)
 	tookDesc   = prometheus.NewDesc("fairlead_probe_last_round_duration_seconds", "How long the latest round took.", nil, nil)
-	staleDesc  = prometheus.NewDesc("fairlead_probe_inputs_stale", "1 while the settings or the list of targets cannot be read, and those of before count on.", nil, nil)
+	staleDesc  = prometheus.NewDesc("fairlead_probe_inputs_stale", "1 while the settings or the list of targets cannot be read, and the earlier ones stay in use.", nil, nil)
 	writesDesc = prometheus.NewDesc("fairlead_probe_result_writes_total", "Writes of the ConfigMap with the result: written, failed.", []string{"result"}, nil)
 )
 
