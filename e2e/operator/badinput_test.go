@@ -32,13 +32,12 @@ func TestABadSourceIsNamedAndLeavesTheLastGoodSecrets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			proxy := f.exampleProxy()
-			f.cluster("c1")
-			f.awaitNoProxy("c1", exampleMerged)
-			f.awaitProxy(proxy, func(p *v1alpha1.CorporateProxy) bool {
+			f.servedCluster("c1")
+			f.awaitProxy(proxy, "Ready, with one cluster and three entries", func(p *v1alpha1.CorporateProxy) bool {
 				return meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionReady) && p.Status.Clusters == 1 && p.Status.Entries == 3
 			})
 
-			source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: proxy.Name}}
+			source := secretNamed(operator.Namespace, proxy.Name)
 			modify(f, source, func(s *corev1.Secret) { s.Data, s.StringData = nil, bad.source })
 			report := f.report("c1", bad.reason)
 			for _, part := range append(bad.says, "stay as last written") {
@@ -49,8 +48,8 @@ func TestABadSourceIsNamedAndLeavesTheLastGoodSecrets(t *testing.T) {
 			if strings.Contains(fmt.Sprint(report.Status), "hunter2") {
 				t.Error("the password is in the report")
 			}
-			f.awaitProxy(proxy, func(p *v1alpha1.CorporateProxy) bool {
-				ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
+			f.awaitProxy(proxy, "what is said of "+bad.reason, func(p *v1alpha1.CorporateProxy) bool {
+				ready := conditionOf(p.Status.Conditions, v1alpha1.ConditionReady)
 				if bad.reason == "TooLarge" { // it is so in a cluster alone
 					return ready.Status == metav1.ConditionTrue
 				}
@@ -59,9 +58,7 @@ func TestABadSourceIsNamedAndLeavesTheLastGoodSecrets(t *testing.T) {
 			f.awaitNoProxy("c1", exampleMerged)
 			f.cluster("c2")
 			f.report("c2", bad.reason)
-			if values, systemd := f.secrets("c2"); values != nil || systemd != nil {
-				t.Error("a new cluster got Secrets")
-			}
+			f.wantSecrets("c2", false, "a new cluster got Secrets")
 
 			modify(f, source, func(s *corev1.Secret) { s.Data, s.StringData = nil, example() })
 			f.awaitNoProxy("c2", exampleMerged)
@@ -108,9 +105,7 @@ func TestALabelDoesNotGetATenantAPasswordThatItsNamespaceMayNotHave(t *testing.T
 	if message := readyMessage(f.report("c1", "NamespaceNotAllowed")); !strings.Contains(message, f.namespace) {
 		t.Error(message)
 	}
-	if values, systemd := f.secrets("c1"); values != nil || systemd != nil {
-		t.Fatal("a Secret was written")
-	}
+	f.wantSecrets("c1", false, "a Secret was written")
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.namespace}}
 	modify(f, namespace, func(n *corev1.Namespace) { n.Labels["team"] = "finance" })
 	f.awaitNoProxy("c1", exampleMerged)
@@ -119,14 +114,11 @@ func TestALabelDoesNotGetATenantAPasswordThatItsNamespaceMayNotHave(t *testing.T
 func TestAnOverrideBeyondItsDelegationIsRefusedWithEveryEntryNamed(t *testing.T) {
 	f := newFixture(t)
 	f.exampleProxy()
-	f.cluster("c1")
-	f.awaitNoProxy("c1", exampleMerged)
+	f.servedCluster("c1")
 	f.cluster("c2")
-	entries := []v1alpha1.NoProxyEntry{{Value: "registry.acme.internal"}}
-	for _, broad := range []string{"*", "0.0.0.0/0", "com", "github.io", "::/0"} {
-		entries = append(entries, v1alpha1.NoProxyEntry{Value: broad})
-	}
-	f.override("c1", v1alpha1.ProxyOverrideSpec{NoProxy: entries})
+	f.override("c1", v1alpha1.ProxyOverrideSpec{NoProxy: []v1alpha1.NoProxyEntry{
+		{Value: "registry.acme.internal"}, {Value: "*"}, {Value: "0.0.0.0/0"}, {Value: "com"}, {Value: "github.io"}, {Value: "::/0"},
+	}})
 	report := f.report("c1", "NotDelegated")
 	if report.Status.RefusalCount != 5 || !strings.Contains(report.Status.Refusals[4], `spec.noProxy[5].value: "::/0"`) {
 		t.Errorf("refusals: %q", report.Status.Refusals)
@@ -151,7 +143,7 @@ func TestTheAPIServerRefusesWhatMustNotBeStored(t *testing.T) {
 		return proxy(func(s *v1alpha1.CorporateProxySpec) { s.Source = source })
 	}
 	override := func(spec v1alpha1.ProxyOverrideSpec) client.Object {
-		return &v1alpha1.ProxyOverride{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "c1"}, Spec: spec}
+		return &v1alpha1.ProxyOverride{ObjectMeta: f.named("c1"), Spec: spec}
 	}
 	typo := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "site", Operator: "in", Values: []string{"fra"}}}}
 	until, zero := &metav1.Time{Time: time.Now().Add(time.Hour)}, intstr.FromInt32(0)

@@ -1,7 +1,6 @@
 package operator_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +28,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
-	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
 // The finalizer stands in for Cluster API's core controller, which keeps a
@@ -45,19 +43,15 @@ func TestSecretsOutliveTheMachinesOfADeletedCluster(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			proxy := f.exampleProxy()
-			cluster := f.cluster("c1", func(c *clusterv1.Cluster) { c.Finalizers = []string{machinesRemain} })
-			f.awaitNoProxy("c1", exampleMerged)
-			f.report("c1", "Applied")
+			cluster := f.servedCluster("c1", func(c *clusterv1.Cluster) { c.Finalizers = []string{machinesRemain} })
 
 			f.must(f.client.Delete(t.Context(), cluster, client.PropagationPolicy(policy)))
 			// A change still reaches a cluster that is being deleted: its machines
 			// may still be replaced. That it does also shows that the operator has
 			// looked since the deletion.
-			modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.NoProxy = []v1alpha1.NoProxyEntry{{Value: "late.example"}} })
+			f.addEntry(proxy, "late.example")
 			f.awaitReport("c1", "the change", func(r *v1alpha1.ProxyReport) bool { return r.Status.NoProxy.Entries == 11 })
-			if values, systemd := f.secrets("c1"); values == nil || systemd == nil {
-				t.Fatal("a Secret went before the machines")
-			}
+			f.wantSecrets("c1", true, "a Secret went before the machines")
 
 			modify(f, cluster, func(c *clusterv1.Cluster) {
 				c.Finalizers = slices.DeleteFunc(c.Finalizers, func(f string) bool { return f == machinesRemain })
@@ -73,17 +67,15 @@ func TestSecretsOutliveADeletedReport(t *testing.T) {
 	f := newFixture(t)
 	h := watchEtcd(f)
 	f.exampleProxy()
-	cluster := f.cluster("c1")
-	f.awaitNoProxy("c1", exampleMerged)
+	cluster := f.servedCluster("c1")
 	report := f.report("c1", "Applied")
 	f.machine("c1", "m-0", nil)
 	f.awaitNodes("c1", 1, 0, 0, 0)
-	defer func() { h.stop(); h.neverBlank() }() // also after a failure: it says why
+	defer h.neverBlank() // also after a failure: it says why
 	for _, policy := range []metav1.DeletionPropagation{background, foreground, orphan, foreground} {
 		f.must(f.client.Delete(t.Context(), report, client.PropagationPolicy(policy)))
 		report = f.awaitReport("c1", "the collector, and everything applied after it", func(r *v1alpha1.ProxyReport) bool {
-			ready := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionReady)
-			return len(r.Finalizers) == 1 && ready.ObservedGeneration == r.Generation
+			return len(r.Finalizers) == 1 && conditionOf(r.Status.Conditions, v1alpha1.ConditionReady).ObservedGeneration == r.Generation
 		})
 		f.awaitOwners("c1", report.UID, cluster.UID)
 	}
@@ -124,14 +116,10 @@ func (f *fixture) awaitOwners(cluster string, report, owner types.UID) {
 func TestSecretsOfAClusterThatGoesWhileTheOperatorIsDownGoOnceItIsBack(t *testing.T) {
 	f := newOwnFixture(t)
 	f.exampleProxy()
-	cluster := f.cluster("c1")
-	f.awaitNoProxy("c1", exampleMerged)
-	f.report("c1", "Applied")
+	cluster := f.servedCluster("c1")
 	f.operator.Kill()
 	f.must(f.client.Delete(t.Context(), cluster))
-	if values, systemd := f.secrets("c1"); values == nil || systemd == nil {
-		t.Fatal("a Secret went without the operator")
-	}
+	f.wantSecrets("c1", true, "a Secret went without the operator")
 	f.startOperator()
 	f.awaitAllGone("c1")
 
@@ -158,8 +146,7 @@ func TestSecretsOfAClusterThatGoesWhileTheOperatorIsDownGoOnceItIsBack(t *testin
 func TestAnotherClusterOfTheSameNameDoesNotInheritTheSecrets(t *testing.T) {
 	f := newOwnFixture(t)
 	f.exampleProxy()
-	cluster := f.cluster("c1")
-	f.awaitNoProxy("c1", exampleMerged)
+	cluster := f.servedCluster("c1")
 	first := f.report("c1", "Applied")
 	f.operator.Kill()
 	f.must(f.client.Delete(t.Context(), cluster))
@@ -170,34 +157,28 @@ func TestAnotherClusterOfTheSameNameDoesNotInheritTheSecrets(t *testing.T) {
 	paused := f.awaitReport("c1", "Paused", func(r *v1alpha1.ProxyReport) bool {
 		return meta.IsStatusConditionTrue(r.Status.Conditions, v1alpha1.ConditionPaused)
 	})
-	if values, systemd := f.secrets("c1"); paused.UID != first.UID || paused.DeletionTimestamp != nil || values == nil || systemd == nil {
-		t.Error("something of a paused Cluster was deleted")
+	if paused.UID != first.UID || paused.DeletionTimestamp != nil {
+		t.Error("the report of a paused Cluster was deleted")
 	}
+	f.wantSecrets("c1", true, "a Secret of a paused Cluster was deleted")
 	modify(f, cluster, func(c *clusterv1.Cluster) { c.Spec.Paused = nil })
 	f.awaitReport("c1", "a report of the new Cluster, withheld", func(r *v1alpha1.ProxyReport) bool {
 		return r.UID != first.UID && meta.IsStatusConditionFalse(r.Status.Conditions, v1alpha1.ConditionReady)
 	})
-	controlplanetest.Await(t, "the old Secrets to go", func(context.Context) (bool, error) {
-		values, systemd := f.secrets("c1")
-		return controlplanetest.Holds(values == nil && systemd == nil, "there are %v and %v", nameOf(values), nameOf(systemd))
-	})
+	f.awaitNoSecrets("c1")
 }
 
 func TestDeletingTheCRDOfReportsTakesNoSecretFromALivingCluster(t *testing.T) {
 	tier.Full(t)
 	f := newOwnFixture(t)
 	f.exampleProxy()
-	f.cluster("c1")
-	f.awaitNoProxy("c1", exampleMerged)
-	f.report("c1", "Applied")
+	f.servedCluster("c1")
 	crd := &metav1.PartialObjectMetadata{}
 	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
 	crd.Name = "proxyreports.fairlead.io"
 	f.must(f.client.Delete(t.Context(), crd))
 	f.awaitReport("c1", "its deletion", func(r *v1alpha1.ProxyReport) bool { return r.DeletionTimestamp != nil })
-	if values, systemd := f.secrets("c1"); values == nil || systemd == nil {
-		t.Fatal("a Secret went with the CRD")
-	}
+	f.wantSecrets("c1", true, "a Secret went with the CRD")
 	late := f.cluster("c2")
 	f.bringBackTheCRDOfReports()
 	f.awaitNoProxy("c2", exampleMerged)
@@ -217,9 +198,7 @@ func (f *fixture) bringBackTheCRDOfReports() {
 	}
 	path := f.TempDir()
 	for _, tool := range []tools.Tool{tools.Kubectl, tools.Helm} {
-		program, err := tools.Build(f.Context(), tool, nil)
-		f.must(err)
-		f.must(os.Symlink(program, filepath.Join(path, tool.Name)))
+		f.must(os.Symlink(controlplanetest.Tool(f, tool), filepath.Join(path, tool.Name)))
 	}
 	promised := f.report("c1", "Applied").Annotations
 	values, systemd := f.secrets("c1")
@@ -233,11 +212,7 @@ func (f *fixture) bringBackTheCRDOfReports() {
 	if report := f.report("c1", "Applied"); report.DeletionTimestamp != nil || !maps.Equal(report.Annotations, promised) {
 		f.Errorf("the report is another: %v, had %v", report.Annotations, promised)
 	}
-	for _, was := range []*corev1.Secret{values, systemd} {
-		if is := f.secret(was.Name); is == nil || is.UID != was.UID || !maps.EqualFunc(is.Data, was.Data, bytes.Equal) {
-			f.Errorf("%s is another", was.Name)
-		}
-	}
+	f.wantSame(values, systemd)
 }
 
 // awaitAllGone awaits that Cluster, report and both Secrets are gone.
@@ -246,19 +221,15 @@ func (f *fixture) awaitAllGone(name string) {
 	controlplanetest.Await(f, "everything of "+name+" to go", func(ctx context.Context) (bool, error) {
 		report := f.client.Get(ctx, f.key(name), &v1alpha1.ProxyReport{})
 		cluster := f.client.Get(ctx, f.key(name), &clusterv1.Cluster{})
-		if !apierrors.IsNotFound(report) || !apierrors.IsNotFound(cluster) {
-			return false, errors.New("the report or the Cluster is still there")
-		}
-		if f.secret(name+render.ValuesSuffix) != nil || f.secret(name+render.SystemdSuffix) != nil {
-			return false, errors.New("a Secret is still there")
-		}
-		return true, nil
+		return controlplanetest.Holds(apierrors.IsNotFound(report) && apierrors.IsNotFound(cluster), "the report or the Cluster is still there")
 	})
+	f.awaitNoSecrets(name)
 }
 
-func nameOf(secret *corev1.Secret) string {
-	if secret == nil {
-		return "none"
-	}
-	return secret.Name
+func (f *fixture) awaitNoSecrets(cluster string) {
+	f.Helper()
+	controlplanetest.Await(f, "the Secrets of "+cluster+" to go", func(context.Context) (bool, error) {
+		values, systemd := f.secrets(cluster)
+		return controlplanetest.Holds(values == nil && systemd == nil, "there are %s and %s", nameOf(values), nameOf(systemd))
+	})
 }

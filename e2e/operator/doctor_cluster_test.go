@@ -49,10 +49,7 @@ func (f *fixture) awaitDoctor(cluster string, status int, want ...string) diagno
 				f.Errorf("%s: who must do what? %+v", cluster, s)
 			}
 		}
-		if got != status || !slices.Equal(codes, want) {
-			return false, fmt.Errorf("status %d, it says %q; want %d and %q", got, codes, status, want)
-		}
-		return true, nil
+		return controlplanetest.Holds(got == status && slices.Equal(codes, want), "status %d, it says %q; want %d and %q", got, codes, status, want)
 	})
 	return d
 }
@@ -62,8 +59,7 @@ func TestTheDoctorSaysWhatIsWrongWithACluster(t *testing.T) {
 	f := newOwnFixture(t, "--leader-elect=true")
 	f.exampleProxy()
 	f.cluster("rest-0")
-	f.cluster("rest-1")
-	f.awaitNoProxy("rest-1", exampleMerged)
+	f.servedCluster("rest-1")
 
 	f.awaitDoctor("rest-0", 0)
 	status, out := f.doctor(f.cp.Admin(), "-n", f.namespace, "rest-0")
@@ -101,12 +97,10 @@ func (f *fixture) doctorOfNobody() {
 
 func (f *fixture) doctorOfAPausedCluster() {
 	f.Helper()
-	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "rest-0"}}
-	modify(f, cluster, func(c *clusterv1.Cluster) {
-		metav1.SetMetaDataAnnotation(&c.ObjectMeta, clusterv1.PausedAnnotation, "")
-	})
+	cluster := &clusterv1.Cluster{ObjectMeta: f.named("rest-0")}
+	modify(f, cluster, pausedByAnnotation)
 	f.awaitDoctor("rest-0", 1, "Warning Paused/Paused")
-	modify(f, cluster, func(c *clusterv1.Cluster) { delete(c.Annotations, clusterv1.PausedAnnotation) })
+	modify(f, cluster, notPausedByAnnotation)
 	f.awaitDoctor("rest-0", 0)
 }
 
@@ -126,12 +120,12 @@ func (f *fixture) doctorOfMachines(cluster string) {
 func (f *fixture) doctorWithoutRights() {
 	f.Helper()
 	role := rbacv1.Role{
-		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "reader"},
+		ObjectMeta: f.named("reader"),
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"fairlead.io"}, Resources: []string{"proxyreports"}, Verbs: []string{"list"}}},
 	}
 	f.must(f.client.Create(f.Context(), &role))
 	f.must(f.client.Create(f.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: role.Name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+		ObjectMeta: f.named(role.Name), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "somebody"}},
 	}))
 	somebody, err := f.cp.User("somebody")

@@ -1,6 +1,7 @@
 package operator_test
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"slices"
@@ -96,6 +97,15 @@ func (h *etcdHistory) see(ctx context.Context, prefix string, answer clientv3.Wa
 	}
 }
 
+// close ends the watch, which must have seen everything.
+func (h *etcdHistory) close() {
+	h.Helper()
+	h.stop()
+	if len(h.failures) > 0 {
+		h.Error(h.failures)
+	}
+}
+
 func (h *etcdHistory) add(name string, version secretVersion) {
 	all := h.versions[name]
 	wasNew := len(all) > 0 && isNew(all[len(all)-1])
@@ -183,7 +193,7 @@ func (h *etcdHistory) check() {
 		}
 		beNew := false
 		for i, version := range all {
-			isOld, isNew := sameData(version.data, first), sameData(version.data, last)
+			isOld, isNew := maps.EqualFunc(version.data, first, bytes.Equal), maps.EqualFunc(version.data, last, bytes.Equal)
 			switch {
 			case version.number != int64(i+1):
 				h.Errorf("%s: version %d comes as number %d", name, version.number, i+1)
@@ -201,8 +211,4 @@ func (h *etcdHistory) check() {
 		}
 	}
 	h.Logf("%d versions of %d Secrets", versions, len(h.versions))
-}
-
-func sameData(a, b map[string][]byte) bool {
-	return maps.EqualFunc(a, b, func(a, b []byte) bool { return string(a) == string(b) })
 }

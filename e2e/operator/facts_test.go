@@ -6,9 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,7 +15,6 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
@@ -34,9 +31,7 @@ func TestAClusterOnAWSWaitsForItsVPCAndKeepsWhatWasRead(t *testing.T) {
 	if message := readyMessage(report); !strings.Contains(message, "AWSCluster "+f.namespace+"/c1") || !strings.Contains(message, "vpcCIDR") {
 		t.Errorf("the message names neither object nor fact: %s", message)
 	}
-	if values, systemd := f.secrets("c1"); values != nil || systemd != nil {
-		t.Fatal("a Secret was written before the VPC was known")
-	}
+	f.wantSecrets("c1", false, "a Secret was written before the VPC was known")
 
 	modify(f, aws, func(u *unstructured.Unstructured) {
 		f.must(unstructured.SetNestedField(u.Object, "10.0.0.0/16", "spec", "network", "vpc", "cidrBlock"))
@@ -106,19 +101,10 @@ func (f *fixture) awaitUnread(cluster, reason string) {
 	controlplanetest.Await(f, "FactsUnread with reason "+reason, func(context.Context) (bool, error) {
 		attempt++
 		report := f.reapply(cluster, fmt.Sprint("facts ", reason, attempt))
-		if !isUnread(report, reason) {
-			return false, fmt.Errorf("conditions: %+v", report.Status.Conditions)
-		}
-		return true, nil
+		condition := conditionOf(report.Status.Conditions, v1alpha1.ConditionFactsUnread)
+		is := condition.Reason == reason && (condition.Type == "" || condition.Status == metav1.ConditionTrue)
+		return controlplanetest.Holds(is, "conditions: %+v", report.Status.Conditions)
 	})
-}
-
-func isUnread(report *v1alpha1.ProxyReport, reason string) bool {
-	condition := meta.FindStatusCondition(report.Status.Conditions, v1alpha1.ConditionFactsUnread)
-	if condition == nil {
-		return reason == ""
-	}
-	return condition.Status == metav1.ConditionTrue && condition.Reason == reason
 }
 
 func (f *fixture) gcpCluster(name, network string) *unstructured.Unstructured {
@@ -126,8 +112,7 @@ func (f *fixture) gcpCluster(name, network string) *unstructured.Unstructured {
 	object := infrastructure("infrastructure.cluster.x-k8s.io/v1beta1", "GCPCluster", f.namespace, name)
 	f.must(unstructured.SetNestedSlice(object.Object, []any{map[string]any{"cidrBlock": network}}, "spec", "network", "subnets"))
 	controlplanetest.Await(f, "GCPCluster "+name, func(ctx context.Context) (bool, error) {
-		err := f.client.Create(ctx, object.DeepCopy()) // the client looks kinds up, and a CRD takes a moment
-		return err == nil, err
+		return true, f.client.Create(ctx, object.DeepCopy()) // the client looks kinds up, and a CRD takes a moment
 	})
 	return object
 }
@@ -140,38 +125,36 @@ func TestAUsersRowAndClusterRoleTeachAProviderOfTheirs(t *testing.T) {
 	acme := infrastructure("acme.example/v1", "AcmeCluster", f.namespace, "c1")
 	f.must(unstructured.SetNestedStringSlice(acme.Object, []string{"10.9.0.0/16"}, "spec", "networks"))
 	f.must(f.client.Create(t.Context(), acme))
-	f.must(f.client.Create(t.Context(), &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "acme", Labels: map[string]string{v1alpha1.ProviderFactsLabel: "true"}},
-		Data:       map[string]string{"acme.yaml": acmeRow},
-	}))
-	inAcme := func(c *clusterv1.Cluster) {
-		c.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: "acme.example", Kind: "AcmeCluster", Name: "c1"}
-	}
-	f.cluster("c1", inAcme)
+	f.must(f.cp.Apply(t.Context(), []byte(acmeRow)))
+	f.cluster("c1", ofKind("AcmeCluster"), func(c *clusterv1.Cluster) { c.Spec.InfrastructureRef.APIGroup = "acme.example" })
 	report := f.report("c1", "FactsPending")
 	if problems := report.Status.Facts.Problems; len(problems) == 0 || !strings.Contains(problems[0], "fairlead.io/aggregate-to-provider-facts") {
 		t.Errorf("the report does not say how to let the operator read it: %v", problems)
 	}
 
-	f.must(f.client.Create(t.Context(), &rbacv1.ClusterRole{
-		ObjectMeta: metav1.ObjectMeta{Name: "acme-facts", Labels: map[string]string{"fairlead.io/aggregate-to-provider-facts": "true"}},
-		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"acme.example"}, Resources: []string{"acmeclusters"}, Verbs: []string{"get"}}},
-	}))
+	f.must(f.cp.Apply(t.Context(), []byte(acmeRole)))
 	report = f.report("c1", "Applied")
 	if got := report.Status.Facts.Values["networks"]; len(got) != 1 || got[0] != "10.9.0.0/16" {
 		t.Errorf("facts: %v", report.Status.Facts)
 	}
 }
 
-const acmeRow = `
-rows:
-- group: acme.example
-  kind: AcmeCluster
-  facts:
-  - name: networks
-    paths: ["spec.networks[]"]
-    required: true
+// What the user applies: a row, and later the right to read what it names.
+const (
+	acmeRow = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {namespace: fairlead-system, name: acme, labels: {fairlead.io/provider-facts: "true"}}
+data:
+  acme.yaml: 'rows: [{group: acme.example, kind: AcmeCluster, facts: [{name: networks, paths: ["spec.networks[]"], required: true}]}]'
 `
+	acmeRole = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: acme-facts, labels: {fairlead.io/aggregate-to-provider-facts: "true"}}
+rules: [{apiGroups: [acme.example], resources: [acmeclusters], verbs: [get]}]
+`
+)
 
 // crd returns the CustomResourceDefinition of a kind with any content.
 func crd(group, kind, version string) []byte {

@@ -102,8 +102,7 @@ func fixtureOn(t *testing.T, cp *controlplane.ControlPlane, o *operator.Operator
 
 func (f *fixture) clientFor(config *rest.Config) client.Client {
 	f.Helper()
-	c := controlplanetest.Client(f, config, operator.Scheme)
-	return c
+	return controlplanetest.Client(f, config, operator.Scheme)
 }
 
 func (f *fixture) startOperator(args ...string) {
@@ -115,19 +114,31 @@ func (f *fixture) startOperator(args ...string) {
 
 func (f *fixture) must(err error) {
 	f.Helper()
-	if err != nil {
-		f.Fatal(err)
-	}
+	controlplanetest.Require(f, err)
 }
 
 func (f *fixture) key(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: f.namespace, Name: name}
 }
 
+// named names an object of this test's namespace.
+func (f *fixture) named(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: f.namespace, Name: name}
+}
+
+func secretNamed(namespace, name string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+}
+
+func configMapNamed(namespace, name string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+}
+
 // source creates the Secret of a proxy, with the config repository's three keys.
 func (f *fixture) source(name string, keys map[string]string) *corev1.Secret {
 	f.Helper()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: name}, StringData: keys}
+	secret := secretNamed(operator.Namespace, name)
+	secret.StringData = keys
 	f.must(f.client.Create(f.Context(), secret))
 	return secret
 }
@@ -176,25 +187,48 @@ func (f *fixture) cluster(name string, change ...func(*clusterv1.Cluster)) *clus
 	return cluster
 }
 
+// servedCluster is cluster, once it has the example's settings.
+func (f *fixture) servedCluster(name string, change ...func(*clusterv1.Cluster)) *clusterv1.Cluster {
+	f.Helper()
+	cluster := f.cluster(name, change...)
+	f.awaitNoProxy(name, exampleMerged)
+	f.report(name, "Applied")
+	return cluster
+}
+
 // modify changes an object, again and again if somebody else does.
 func modify[T client.Object](f *fixture, object T, change func(T)) {
 	f.Helper()
 	controlplanetest.Change(f, f.client, object, change)
 }
 
+func mergePatch(patch string) client.Patch {
+	return client.RawPatch(types.MergePatchType, []byte(patch))
+}
+
+// setSource changes the Secret of a proxy, which has its name.
+func (f *fixture) setSource(proxy string, change func(data map[string][]byte)) {
+	f.Helper()
+	modify(f, secretNamed(operator.Namespace, proxy), func(s *corev1.Secret) { change(s.Data) })
+}
+
 // setNoProxy changes the list in a proxy's Secret.
 func (f *fixture) setNoProxy(proxy *v1alpha1.CorporateProxy, list string) {
 	f.Helper()
-	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: proxy.Name}}
-	modify(f, source, func(s *corev1.Secret) { s.Data["noProxy"] = []byte(list) })
+	f.setSource(proxy.Name, func(data map[string][]byte) { data["noProxy"] = []byte(list) })
+}
+
+// addEntry adds an entry to the CorporateProxy itself.
+func (f *fixture) addEntry(proxy *v1alpha1.CorporateProxy, entry string) {
+	f.Helper()
+	modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.NoProxy = []v1alpha1.NoProxyEntry{{Value: entry}} })
 }
 
 // report awaits a report whose condition Ready has this reason, and returns it.
 func (f *fixture) report(name, reason string) *v1alpha1.ProxyReport {
 	f.Helper()
 	return f.awaitReport(name, "Ready with reason "+reason, func(r *v1alpha1.ProxyReport) bool {
-		ready := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionReady)
-		return ready != nil && ready.Reason == reason
+		return conditionOf(r.Status.Conditions, v1alpha1.ConditionReady).Reason == reason
 	})
 }
 
@@ -202,41 +236,51 @@ func (f *fixture) awaitReport(name, what string, ok func(*v1alpha1.ProxyReport) 
 	f.Helper()
 	report := &v1alpha1.ProxyReport{}
 	controlplanetest.Await(f, fmt.Sprintf("report of %s: %s", name, what), func(ctx context.Context) (bool, error) {
-		if err := f.client.Get(ctx, f.key(name), report); err != nil {
-			return false, err
-		}
-		if !ok(report) {
-			return false, fmt.Errorf("conditions: %+v", report.Status.Conditions)
-		}
-		return true, nil
+		err := f.client.Get(ctx, f.key(name), report)
+		return controlplanetest.Holds(err == nil && ok(report), "conditions: %+v (%v)", report.Status.Conditions, err)
 	})
 	return report
 }
 
-func (f *fixture) awaitProxy(proxy *v1alpha1.CorporateProxy, ok func(*v1alpha1.CorporateProxy) bool) {
+func (f *fixture) awaitProxy(proxy *v1alpha1.CorporateProxy, what string, ok func(*v1alpha1.CorporateProxy) bool) {
 	f.Helper()
-	controlplanetest.Await(f, "status of CorporateProxy "+proxy.Name, func(ctx context.Context) (bool, error) {
-		if err := f.client.Get(ctx, client.ObjectKeyFromObject(proxy), proxy); err != nil {
-			return false, err
-		}
-		if !ok(proxy) {
-			return false, fmt.Errorf("status: %+v", proxy.Status)
-		}
-		return true, nil
+	controlplanetest.AwaitWithin(f, patience, "CorporateProxy "+proxy.Name+": "+what, func(ctx context.Context) (bool, error) {
+		err := f.client.Get(ctx, client.ObjectKeyFromObject(proxy), proxy)
+		return controlplanetest.Holds(err == nil && ok(proxy), "status: %+v; rollout: %+v (%v)", proxy.Status, proxy.Status.Rollout, err)
 	})
 }
 
-func readyMessage(report *v1alpha1.ProxyReport) string {
-	if ready := meta.FindStatusCondition(report.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
-		return ready.Message
+// conditionOf returns a condition, an empty one if there is none.
+func conditionOf(all []metav1.Condition, kind string) metav1.Condition {
+	if c := meta.FindStatusCondition(all, kind); c != nil {
+		return *c
 	}
-	return ""
+	return metav1.Condition{}
+}
+
+func readyMessage(report *v1alpha1.ProxyReport) string {
+	return conditionOf(report.Status.Conditions, v1alpha1.ConditionReady).Message
 }
 
 // secrets returns both Secrets of a cluster, nil for one that does not exist.
 func (f *fixture) secrets(cluster string) (values, systemd *corev1.Secret) {
 	f.Helper()
 	return f.secret(cluster + render.ValuesSuffix), f.secret(cluster + render.SystemdSuffix)
+}
+
+// wantSecrets ends the test, which says why, unless both Secrets of a cluster are there, or neither.
+func (f *fixture) wantSecrets(cluster string, there bool, otherwise string) {
+	f.Helper()
+	if values, systemd := f.secrets(cluster); (values != nil) != there || (systemd != nil) != there {
+		f.Fatalf("%s: there are %s and %s", otherwise, nameOf(values), nameOf(systemd))
+	}
+}
+
+func nameOf(secret *corev1.Secret) string {
+	if secret == nil {
+		return "none"
+	}
+	return secret.Name
 }
 
 func (f *fixture) secret(name string) *corev1.Secret {
@@ -272,18 +316,15 @@ func (f *fixture) noProxy(cluster string) string {
 func (f *fixture) awaitNoProxy(cluster, want string) {
 	f.Helper()
 	controlplanetest.Await(f, "NO_PROXY of "+cluster, func(context.Context) (bool, error) {
-		if got := f.noProxy(cluster); got != want {
-			return false, fmt.Errorf("it is %q, not %q", got, want)
-		}
-		return true, nil
+		got := f.noProxy(cluster)
+		return controlplanetest.Holds(got == want, "it is %q, not %q", got, want)
 	})
 }
 
 // reapply asks for an immediate re-apply and awaits that it was done.
 func (f *fixture) reapply(cluster, request string) *v1alpha1.ProxyReport {
 	f.Helper()
-	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: cluster}}
-	modify(f, report, func(r *v1alpha1.ProxyReport) {
+	modify(f, &v1alpha1.ProxyReport{ObjectMeta: f.named(cluster)}, func(r *v1alpha1.ProxyReport) {
 		metav1.SetMetaDataAnnotation(&r.ObjectMeta, v1alpha1.ReapplyAnnotation, request)
 	})
 	return f.awaitReport(cluster, "request "+request+" handled", func(r *v1alpha1.ProxyReport) bool {

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -52,22 +50,22 @@ func TestAClusterKeepsItsFormUntilTheInstallationAsksForAnother(t *testing.T) {
 	f.cluster("c1")
 	f.awaitNoProxy("c1", exact)
 
-	modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.Form = "" })
-	f.awaitProxy(proxy, func(p *v1alpha1.CorporateProxy) bool { return p.Status.ObservedGeneration == p.Generation })
+	modify(f, proxy, newestForm)
+	f.awaitProxy(proxy, "the form was seen", func(p *v1alpha1.CorporateProxy) bool { return p.Status.ObservedGeneration == p.Generation })
 	f.cluster("c2") // before, it would get what the operator knew, and keep it
 	f.awaitLists("c2", portableAny, portableGo)
 	f.reapply("c1", "after the form was unset")
 	f.awaitNoProxy("c1", exact)
-	if report := f.report("c1", "Applied"); report.Status.Form != "Exact" {
+	report := f.report("c1", "Applied")
+	if report.Status.Form != "Exact" {
 		t.Errorf("the form became %s", report.Status.Form)
 	}
 
 	// Neither a move nor a backup carries the status.
-	report := f.report("c1", "Applied")
 	if report.Annotations[v1alpha1.FormAnnotation] != "Exact" || report.Annotations[v1alpha1.FactsVersionAnnotation] != "Facts/v1" {
 		t.Errorf("promised are %v", report.Annotations)
 	}
-	f.must(f.client.Status().Patch(t.Context(), report, client.RawPatch(types.MergePatchType, []byte(`{"status":null}`))))
+	f.must(f.client.Status().Patch(t.Context(), report, mergePatch(`{"status":null}`)))
 	f.reapply("c1", "after the status was lost")
 	if report := f.report("c1", "Applied"); report.Status.Form != "Exact" {
 		t.Errorf("without its status, the form became %s", report.Status.Form)

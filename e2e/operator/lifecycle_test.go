@@ -4,14 +4,13 @@ import (
 	"context"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
@@ -49,8 +48,7 @@ func TestAChangeOfTheInstallationReachesEveryCluster(t *testing.T) {
 	f.cluster("c2", func(c *clusterv1.Cluster) { c.Spec.ControlPlaneEndpoint.Host = "api.c2.example" })
 	f.awaitNoProxy("c1", exampleMerged)
 
-	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: proxy.Name}}
-	modify(f, source, func(s *corev1.Secret) { s.Data["noProxy"] = []byte("mirror.example") })
+	f.setNoProxy(proxy, "mirror.example")
 	f.awaitNoProxy("c1", "cluster.local,100.64.0.0/13,100.96.0.0/11,178.170.32.59,mirror.example,svc,127.0.0.1,localhost")
 	f.awaitNoProxy("c2", "cluster.local,100.64.0.0/13,100.96.0.0/11,api.c2.example,mirror.example,svc,127.0.0.1,localhost")
 
@@ -78,9 +76,7 @@ func TestDirectBlanksBothSecretsAndKeepsThem(t *testing.T) {
 func TestTheLastGoodSecretsStay(t *testing.T) {
 	f := newFixture(t)
 	proxy := f.exampleProxy()
-	cluster := f.cluster("c1")
-	f.awaitNoProxy("c1", exampleMerged)
-	f.report("c1", "Applied")
+	cluster := f.servedCluster("c1")
 	modify(f, proxy, func(p *v1alpha1.CorporateProxy) {
 		p.Spec.ClusterSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"typo": "yes"}}
 	})
@@ -93,15 +89,11 @@ func TestTheLastGoodSecretsStay(t *testing.T) {
 	f.must(f.client.Delete(t.Context(), report))
 	f.source("again-"+f.namespace, map[string]string{"http": proxyURL, "noProxy": "again.example"})
 	f.proxy("again-" + f.namespace)
-	after := f.awaitReport("c1", "the change", func(r *v1alpha1.ProxyReport) bool {
-		return r.Status.ProxyName == "again-"+f.namespace
-	})
+	after := f.awaitReport("c1", "the change", func(r *v1alpha1.ProxyReport) bool { return r.Status.ProxyName == "again-"+f.namespace })
 	if after.UID != report.UID || after.DeletionTimestamp == nil {
 		t.Error("it is another report, or was not deleted")
 	}
-	if values, systemd := f.secrets("c1"); values == nil || systemd == nil {
-		t.Error("a Secret went")
-	}
+	f.wantSecrets("c1", true, "a Secret went")
 	f.must(f.client.Delete(t.Context(), cluster))
 	f.awaitAllGone("c1")
 }
@@ -117,34 +109,34 @@ func TestAClusterThatNothingSelectsGetsBlankSecrets(t *testing.T) {
 func TestNothingIsWrittenToAPausedCluster(t *testing.T) {
 	f := newFixture(t)
 	proxy := f.exampleProxy()
-	f.cluster("c1")
-	annotated := f.cluster("c2")
-	f.awaitNoProxy("c1", exampleMerged)
-	f.awaitNoProxy("c2", exampleMerged)
+	paused, annotated := f.servedCluster("c1"), f.servedCluster("c2")
 
-	paused := true
-	modify(f, &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "c1"}}, func(c *clusterv1.Cluster) { c.Spec.Paused = &paused })
-	modify(f, annotated, func(c *clusterv1.Cluster) {
-		metav1.SetMetaDataAnnotation(&c.ObjectMeta, clusterv1.PausedAnnotation, "")
-	})
+	modify(f, paused, func(c *clusterv1.Cluster) { c.Spec.Paused = ptr.To(true) })
+	modify(f, annotated, pausedByAnnotation)
 	for _, name := range []string{"c1", "c2"} {
 		f.awaitReport(name, "Paused", func(r *v1alpha1.ProxyReport) bool {
 			return meta.IsStatusConditionTrue(r.Status.Conditions, v1alpha1.ConditionPaused)
 		})
 	}
-	modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.NoProxy = []v1alpha1.NoProxyEntry{{Value: "later.example"}} })
+	f.addEntry(proxy, "later.example")
 	f.cluster("c3")
 	f.report("c3", "Applied") // the change has gone round
 	f.awaitNoProxy("c1", exampleMerged)
 	f.awaitNoProxy("c2", exampleMerged)
 
-	modify(f, annotated, func(c *clusterv1.Cluster) { delete(c.Annotations, clusterv1.PausedAnnotation) })
+	modify(f, annotated, notPausedByAnnotation)
 	f.awaitNoProxy("c2", f.noProxy("c3"))
 }
 
+func pausedByAnnotation(c *clusterv1.Cluster) {
+	metav1.SetMetaDataAnnotation(&c.ObjectMeta, clusterv1.PausedAnnotation, "")
+}
+
+func notPausedByAnnotation(c *clusterv1.Cluster) { delete(c.Annotations, clusterv1.PausedAnnotation) }
+
 func (f *fixture) override(cluster string, spec v1alpha1.ProxyOverrideSpec) *v1alpha1.ProxyOverride {
 	f.Helper()
-	override := &v1alpha1.ProxyOverride{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: cluster}, Spec: spec}
+	override := &v1alpha1.ProxyOverride{ObjectMeta: f.named(cluster), Spec: spec}
 	f.must(f.client.Create(f.Context(), override))
 	return override
 }
@@ -153,10 +145,8 @@ func (f *fixture) override(cluster string, spec v1alpha1.ProxyOverrideSpec) *v1a
 // that there is no proxy.
 func (f *fixture) assertBlank(cluster string) {
 	f.Helper()
+	f.wantSecrets(cluster, true, "a Secret is missing")
 	values, systemd := f.secrets(cluster)
-	if values == nil || systemd == nil {
-		f.Fatal("a Secret is missing")
-	}
 	const blankValues = `cluster:
   proxy:
     http: ""

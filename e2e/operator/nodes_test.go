@@ -118,7 +118,7 @@ func (f *fixture) awaitNodes(cluster string, want ...int32) *v1alpha1.ReportedNo
 func (f *fixture) changeSource(cluster string, change func(map[string][]byte)) {
 	f.Helper()
 	before := f.secret(cluster + render.SystemdSuffix).ResourceVersion
-	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "example-" + f.namespace}}
+	source := secretNamed(operator.Namespace, "example-"+f.namespace)
 	modify(f, source, func(s *corev1.Secret) { change(s.Data) })
 	controlplanetest.Await(f, "the change in "+cluster, func(context.Context) (bool, error) {
 		return controlplanetest.Holds(f.secret(cluster+render.SystemdSuffix).ResourceVersion != before, "its Secret is that of before")
@@ -223,7 +223,7 @@ func TestALostWriteMemoryMakesNoMachineOutdatedAndALaterChangeDoes(t *testing.T)
 	f.machine("c1", "m", nil)
 	f.awaitNodes("c1", 1, 0, 0, 0)
 	f.nextSecond("c1")
-	memory := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "fairlead-write-memory"}}
+	memory := secretNamed(operator.Namespace, "fairlead-write-memory")
 	f.must(f.client.Delete(t.Context(), memory))
 	after := f.awaitReport("c1", "another key", func(r *v1alpha1.ProxyReport) bool { return r.Status.Nodes.HMAC != before })
 	if after.Status.Nodes.Since != nil || after.Status.Nodes.Outdated != 0 {
@@ -232,7 +232,7 @@ func TestALostWriteMemoryMakesNoMachineOutdatedAndALaterChangeDoes(t *testing.T)
 
 	// While the operator is down, what it reads changes; it writes when it is back.
 	f.must(f.operator.Stop())
-	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "example-" + f.namespace}}
+	source := secretNamed(operator.Namespace, "example-"+f.namespace)
 	modify(f, source, func(s *corev1.Secret) { otherPassword("changed")(s.Data) })
 	f.machine("c1", "built-while-it-was-down", nil)
 	f.startOperator()

@@ -21,7 +21,6 @@ import (
 	"github.com/fairlead-io/fairlead/config"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/internal/core/cabundle/cabundletest"
 	"github.com/fairlead-io/fairlead/internal/core/render"
@@ -45,9 +44,7 @@ func TestDriftIsMended(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			f.exampleProxy()
-			f.cluster("c1")
-			f.awaitNoProxy("c1", exampleMerged)
-			f.report("c1", "Applied")
+			f.servedCluster("c1")
 			f.nextSecond("c1")
 			values, _ := f.secrets("c1")
 			f.must(drift(f, values))
@@ -127,7 +124,7 @@ func TestOwnersAreWrittenWhereTheAPIServerEnforcesPermissionsOnThem(t *testing.T
 
 	f.operator.Kill()
 	f.loseReport("c1")
-	modify(f, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "example-" + f.namespace}}, func(s *corev1.Secret) { otherPassword("changed")(s.Data) })
+	f.setSource("example-"+f.namespace, otherPassword("changed"))
 	f.startOperator()
 	report := f.report("c1", "Applied")
 	values, systemd := f.secrets("c1")
@@ -188,10 +185,8 @@ func (f *fixture) awaitKeys(cluster string, want []string) *corev1.Secret {
 		if secret = f.secret(cluster + render.SystemdSuffix); secret == nil {
 			return false, errors.New("no Secret")
 		}
-		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(secret.Data))); diff != "" {
-			return false, errors.New(diff)
-		}
-		return true, nil
+		diff := cmp.Diff(want, slices.Sorted(maps.Keys(secret.Data)))
+		return controlplanetest.Holds(diff == "", "%s", diff)
 	})
 	return secret
 }

@@ -76,7 +76,7 @@ func (f *fixture) liveThrough() (keyLines []string) {
 	f.cluster(canary)
 	f.report(canary, "Applied")
 
-	f.must(f.client.Create(f.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "taken-cluster-values"}}))
+	f.must(f.client.Create(f.Context(), secretNamed(f.namespace, "taken-cluster-values")))
 	f.cluster("taken")
 	f.report("taken", "NameTaken")
 	frozen := true

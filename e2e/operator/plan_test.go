@@ -83,7 +83,7 @@ func newPlanned(t *testing.T) *planned {
 		p.clusters = append(p.clusters, name)
 		f.cluster(name)
 		override := &v1alpha1.ProxyOverride{
-			ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: name}, Spec: v1alpha1.ProxyOverrideSpec{Mode: v1alpha1.ModeProxied},
+			ObjectMeta: f.named(name), Spec: v1alpha1.ProxyOverrideSpec{Mode: v1alpha1.ModeProxied},
 		}
 		if name == "c1" {
 			override.Spec.NoProxy = []v1alpha1.NoProxyEntry{{Value: "own.example"}}

@@ -20,16 +20,13 @@ import (
 func TestTheOperatorComesBackAfterARestartOfTheAPIServer(t *testing.T) {
 	f := newOwnFixture(t)
 	f.exampleProxy()
-	f.cluster("c1")
-	f.awaitNoProxy("c1", exampleMerged)
+	f.servedCluster("c1")
 	f.must(f.cp.StopAPIServer())
 	f.must(f.cp.StartAPIServer(t.Context()))
 	controlplanetest.Await(t, "the API server to serve Clusters", func(ctx context.Context) (bool, error) {
-		err := f.client.List(ctx, &clusterv1.ClusterList{}, client.InNamespace(f.namespace))
-		return err == nil, err
+		return true, f.client.List(ctx, &clusterv1.ClusterList{}, client.InNamespace(f.namespace))
 	})
-	f.cluster("c2")
-	f.awaitNoProxy("c2", exampleMerged)
+	f.servedCluster("c2")
 	f.awaitNoProxy("c1", exampleMerged)
 	select {
 	case <-f.operator.Done():
@@ -42,13 +39,11 @@ func TestAStandbyTakesOverWhenTheLeaderIsKilled(t *testing.T) {
 	tier.Full(t)
 	f := newOwnFixture(t, "--leader-elect=true")
 	f.exampleProxy()
-	f.cluster("c1")
-	f.awaitNoProxy("c1", exampleMerged)
+	f.servedCluster("c1")
 	leader := f.operator
 	f.startOperator("--leader-elect=true")
 	leader.Kill()
-	f.cluster("c2")
-	f.awaitNoProxy("c2", exampleMerged)
+	f.servedCluster("c2")
 }
 
 func TestTheOperatorIsNotReadyWithoutItsCaches(t *testing.T) {
@@ -76,8 +71,7 @@ func TestTheOperatorRefusesToRunWithoutItsCage(t *testing.T) {
 	for _, stranger := range []client.Object{&corev1.Secret{ObjectMeta: meta}, &corev1.ConfigMap{ObjectMeta: meta}, &coordinationv1.Lease{ObjectMeta: meta}} {
 		controlplanetest.Await(t, "the API server to notice", func(ctx context.Context) (bool, error) {
 			stranger.SetResourceVersion("")
-			err := caged.Create(ctx, stranger, client.DryRunAll)
-			return err == nil, err
+			return true, caged.Create(ctx, stranger, client.DryRunAll)
 		})
 	}
 	_, err := operator.Start(t.Context(), f.cp, operator.Options{})

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -119,6 +118,6 @@ func TestEvenAnAdministratorsRightsLetAStolenTokenWriteOnlyWhatIsListed(t *testi
 	t.Run("but whoever may impersonate is somebody else", func(t *testing.T) {
 		somebody := rest.CopyConfig(f.operator.Config)
 		somebody.Impersonate = rest.ImpersonationConfig{UserName: "somebody", Groups: []string{"system:masters"}}
-		f.must(f.clientFor(somebody).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "x"}}, client.DryRunAll))
+		f.must(f.clientFor(somebody).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: f.named("x")}, client.DryRunAll))
 	})
 }

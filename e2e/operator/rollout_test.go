@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
@@ -84,7 +83,7 @@ func (f *fixture) awaitRolled(owner client.Object, since *metav1.Time) {
 func (f *fixture) replace(b built, owner client.Object) {
 	f.Helper()
 	patch := fmt.Sprintf(`{"status":{"replicas":%[1]d,"upToDateReplicas":%[1]d,"availableReplicas":%[1]d}}`, replicas(owner))
-	f.must(f.client.Status().Patch(f.Context(), owner, client.RawPatch(types.MergePatchType, []byte(patch))))
+	f.must(f.client.Status().Patch(f.Context(), owner, mergePatch(patch)))
 	f.machine(b.name, owner.GetName()+"-1", owner)
 	f.must(f.client.Delete(f.Context(), &clusterv1.Machine{ObjectMeta: f.meta(owner.GetName()+"-0", b.name)}))
 }
@@ -213,7 +212,7 @@ func (f *fixture) secondProxy(cluster string) *corev1.Secret {
 	f.proxy(name, rolling, func(p *v1alpha1.CorporateProxy) {
 		p.Spec.Priority, p.Spec.ClusterSelector = 1, &metav1.LabelSelector{MatchLabels: label}
 	})
-	modify(f, &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: cluster}}, func(c *clusterv1.Cluster) {
+	modify(f, &clusterv1.Cluster{ObjectMeta: f.named(cluster)}, func(c *clusterv1.Cluster) {
 		maps.Copy(c.Labels, label)
 	})
 	return source
@@ -257,7 +256,7 @@ func (f *fixture) awaitRolloutPolicy(wanted bool) {
 	named.Impersonate = rest.ImpersonationConfig{UserName: operator.User, Groups: []string{"system:masters"}}
 	thief, md := f.clientFor(named), f.deployment("none", fmt.Sprint("probe-", wanted))
 	controlplanetest.Await(f, "the API server to notice", func(ctx context.Context) (bool, error) {
-		err := thief.Patch(ctx, md, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":7}}`)), client.DryRunAll)
+		err := thief.Patch(ctx, md, mergePatch(`{"spec":{"replicas":7}}`), client.DryRunAll)
 		is := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "fairlead-operator-rollout")
 		if !is && err != nil {
 			return false, err
@@ -280,7 +279,7 @@ func TestAStolenTokenChangesNothingOfAnOwnerButWhenItRolls(t *testing.T) {
 	thief, ctx := f.clientFor(f.operator.Config), t.Context()
 	try := func(owner client.Object, patch string) error {
 		object := owner.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy of one
-		return thief.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(patch)))
+		return thief.Patch(ctx, object, mergePatch(patch))
 	}
 	const after = `"rollout":{"after":"2026-01-02T03:04:05Z"}`
 	for name, test := range map[string]struct {
@@ -329,10 +328,10 @@ func TestAWriteThatChangesNothingIsRefusedWhereTheReportIsAnother(t *testing.T) 
 	report := f.report("c1", "Applied")
 	same := func(version string) error {
 		patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q},"status":{"mode":%q}}`, version, report.Status.Mode)
-		return f.client.Status().Patch(t.Context(), report.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)))
+		return f.client.Status().Patch(t.Context(), report.DeepCopy(), mergePatch(patch))
 	}
 	f.must(same(report.ResourceVersion))
-	f.must(f.client.Status().Patch(t.Context(), report.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"rollout":{"started":"2026-01-02T03:05:05Z"}}}`))))
+	f.must(f.client.Status().Patch(t.Context(), report.DeepCopy(), mergePatch(`{"status":{"rollout":{"started":"2026-01-02T03:05:05Z"}}}`)))
 	if err := same(report.ResourceVersion); !apierrors.IsConflict(err) {
 		t.Errorf("%v", err)
 	}

@@ -1,8 +1,9 @@
 package operator_test
 
 import (
+	"bytes"
 	"context"
-	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,22 +41,15 @@ func TestAStagedMigrationBlanksNothing(t *testing.T) {
 		kept = append(kept, f.theirs(cluster+render.SystemdSuffix, "containerdProxy", annotations))
 	}
 	canary, kept := kept[:2], kept[2:]
-	configMap := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "canary" + render.ValuesSuffix, Annotations: adopt},
-		Data:       map[string]string{"values": "theirs", "third": "theirs"}, BinaryData: map[string][]byte{"binary": {1}},
-	}
+	configMap := configMapNamed(f.namespace, "canary"+render.ValuesSuffix)
+	configMap.Annotations, configMap.BinaryData = adopt, map[string][]byte{"binary": {1}}
+	configMap.Data = map[string]string{"values": "theirs", "third": "theirs"}
 	f.must(f.client.Create(t.Context(), configMap))
-	f.exampleProxy(func(p *v1alpha1.CorporateProxy) {
-		p.Spec.ClusterSelector.MatchLabels["canary"] = "true"
-		p.Spec.ClusterValues.ConfigMap = true
-	})
-	f.cluster("canary", func(c *clusterv1.Cluster) { c.Labels["canary"] = "true" })
+	f.exampleProxy(ofCanaries, func(p *v1alpha1.CorporateProxy) { p.Spec.ClusterValues.ConfigMap = true })
 	rest := f.cluster("rest")
 	f.cluster("half")
 	f.cluster("foreign")
-
-	f.awaitNoProxy("canary", exampleMerged)
-	f.report("canary", "Applied")
+	f.servedCluster("canary", isCanary)
 	for i, secret := range canary {
 		if is := f.secret(secret.Name); is.UID != secret.UID || len(is.Data) != []int{1, 2}[i] {
 			t.Errorf("%s was not adopted, or not whole: it has %d keys", secret.Name, len(is.Data))
@@ -87,30 +80,27 @@ func TestAStagedMigrationBlanksNothing(t *testing.T) {
 	f.startOperator()
 	check("after a restart")
 
-	modify(f, rest, func(c *clusterv1.Cluster) { c.Labels["canary"] = "true" })
+	modify(f, rest, isCanary)
 	f.awaitNoProxy("rest", exampleMerged)
 }
+
+// ofCanaries selects isCanary alone.
+func ofCanaries(p *v1alpha1.CorporateProxy) { p.Spec.ClusterSelector.MatchLabels["canary"] = "true" }
+func isCanary(c *clusterv1.Cluster)         { c.Labels["canary"] = "true" }
 
 // Who cleans up reports with --cascade=orphan, or restores a backup without them, leaves Secrets that machines were built from.
 func TestSecretsThatSurviveWithoutAReportAreNotBlanked(t *testing.T) {
 	tier.Full(t)
 	f := newOwnFixture(t)
 	f.exampleProxy()
-	cluster := f.cluster("c1")
-	f.awaitNoProxy("c1", exampleMerged)
-	f.report("c1", "Applied")
+	cluster := f.servedCluster("c1")
 	values, systemd := f.secrets("c1")
 	f.operator.Kill()
 	f.loseReport("c1")
 	modify(f, cluster, func(c *clusterv1.Cluster) { c.Labels = nil })
 	f.startOperator()
 	report := f.report("c1", "NotSelected")
-	for _, secret := range []*corev1.Secret{values, systemd} {
-		if is := f.secret(secret.Name); is == nil || string(is.Data[render.ValuesKey]) != string(secret.Data[render.ValuesKey]) || is.UID != secret.UID ||
-			string(is.Data[render.ContainerdKey]) != string(secret.Data[render.ContainerdKey]) {
-			t.Errorf("%s is another", secret.Name)
-		}
-	}
+	f.wantSame(values, systemd)
 	if report.Annotations[v1alpha1.HadProxyAnnotation] != "true" {
 		t.Errorf("noted %v", report.Annotations)
 	}
@@ -120,7 +110,7 @@ func TestSecretsThatSurviveWithoutAReportAreNotBlanked(t *testing.T) {
 func TestABlankSecretOfOursIsNoSignOfAProxy(t *testing.T) {
 	tier.Full(t)
 	f := newOwnFixture(t)
-	proxy := f.exampleProxy(func(p *v1alpha1.CorporateProxy) { p.Spec.ClusterSelector.MatchLabels["canary"] = "true" })
+	proxy := f.exampleProxy(ofCanaries)
 	cluster := f.cluster("c1")
 	f.report("c1", "Applied")
 	values, systemd := f.secrets("c1")
@@ -134,9 +124,9 @@ func TestABlankSecretOfOursIsNoSignOfAProxy(t *testing.T) {
 	}
 
 	// What was created is ours by another operation than what is applied.
-	modify(f, cluster, func(c *clusterv1.Cluster) { c.Labels["canary"] = "true" })
+	modify(f, cluster, isCanary)
 	f.awaitNoProxy("c1", exampleMerged)
-	modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.NoProxy = []v1alpha1.NoProxyEntry{{Value: "late.example"}} })
+	f.addEntry(proxy, "late.example")
 	f.awaitReport("c1", "the change", func(r *v1alpha1.ProxyReport) bool { return r.Status.NoProxy.Entries == 11 })
 	for _, record := range f.reapply("c1", "again").Status.Secrets {
 		if record.Reverts != 0 || record.Rival != "" {
@@ -175,13 +165,23 @@ func TestThatAClusterHadAProxyIsNotedBeforeItsSecretsAreWrittenAndOnlyOnce(t *te
 		mark, err := f.cp.AuditMark()
 		f.must(err)
 		report := noted("c1", "true")
-		f.must(f.client.Patch(t.Context(), report, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+v1alpha1.HadProxyAnnotation+`":`+patch+`}}}`))))
+		f.must(f.client.Patch(t.Context(), report, mergePatch(`{"metadata":{"annotations":{"`+v1alpha1.HadProxyAnnotation+`":`+patch+`}}}`)))
 		report = noted("c1", "true")
 		if writes := f.writesTo(mark, "c1"); !slices.Equal(writes, []string{"patch proxyreports"}) {
 			t.Errorf("%s: %v", name, writes)
 		}
 		if len(report.ManagedFields) > 0 {
 			t.Errorf("%s: the report has managed fields, which make each write of its status dearer", name)
+		}
+	}
+}
+
+// wantSame fails the test unless these Secrets are still there, with the data that they had.
+func (f *fixture) wantSame(secrets ...*corev1.Secret) {
+	f.Helper()
+	for _, was := range secrets {
+		if is := f.secret(was.Name); is == nil || is.UID != was.UID || !maps.EqualFunc(is.Data, was.Data, bytes.Equal) {
+			f.Errorf("%s is another", was.Name)
 		}
 	}
 }
@@ -215,10 +215,8 @@ func (f *fixture) awaitEvent(report, reason, text string) {
 // theirs is a Secret of somebody else, with a proxy in it.
 func (f *fixture) theirs(name, key string, annotations map[string]string) *corev1.Secret {
 	f.Helper()
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: name, Annotations: annotations},
-		StringData: map[string]string{key: "no_proxy: theirs.example\n", "third": "theirs"},
-	}
+	secret := secretNamed(f.namespace, name)
+	secret.Annotations, secret.StringData = annotations, map[string]string{key: "no_proxy: theirs.example\n", "third": "theirs"}
 	f.must(f.client.Create(f.Context(), secret))
 	return secret
 }
@@ -226,7 +224,7 @@ func (f *fixture) theirs(name, key string, annotations map[string]string) *corev
 // loseReport removes a report and leaves its Secrets, while the operator is down.
 func (f *fixture) loseReport(name string) {
 	f.Helper()
-	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: name}}
+	report := &v1alpha1.ProxyReport{ObjectMeta: f.named(name)}
 	f.must(f.client.Delete(f.Context(), report, client.PropagationPolicy(metav1.DeletePropagationOrphan)))
 	controlplanetest.Await(f, "our finalizer to be gone", func(ctx context.Context) (bool, error) { // the collector has one of its own
 		if err := f.client.Get(ctx, client.ObjectKeyFromObject(report), report); err != nil {
@@ -241,10 +239,8 @@ func (f *fixture) loseReport(name string) {
 	})
 	for _, secret := range []string{name + render.ValuesSuffix, name + render.SystemdSuffix} {
 		controlplanetest.Await(f, "the collector to let go of "+secret, func(context.Context) (bool, error) {
-			if is := f.secret(secret); is == nil || len(is.OwnerReferences) != 1 {
-				return false, errors.New("it is still owned by the report")
-			}
-			return true, nil
+			is := f.secret(secret)
+			return controlplanetest.Holds(is != nil && len(is.OwnerReferences) == 1, "it is still owned by the report, or gone")
 		})
 	}
 }

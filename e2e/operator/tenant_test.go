@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -49,13 +48,13 @@ func newTenant(t *testing.T) *tenant {
 	})
 	config, err := f.cp.ServiceAccount(t.Context(), f.namespace, "tenant")
 	f.must(err)
-	own := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "clusters"}, Rules: []rbacv1.PolicyRule{{
+	own := &rbacv1.Role{ObjectMeta: f.named("clusters"), Rules: []rbacv1.PolicyRule{{
 		APIGroups: []string{"cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io", "controlplane.cluster.x-k8s.io"}, Resources: []string{"*"}, Verbs: []string{"*"},
 	}}}
 	f.must(f.client.Create(t.Context(), own))
 	for _, role := range []rbacv1.RoleRef{{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"}, {APIGroup: rbacv1.GroupName, Kind: "Role", Name: own.Name}} {
 		f.must(f.client.Create(t.Context(), &rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: role.Name}, RoleRef: role,
+			ObjectMeta: f.named(role.Name), RoleRef: role,
 			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: f.namespace, Name: "tenant"}},
 		}))
 	}
@@ -92,7 +91,7 @@ func (t *tenant) patch(object client.Object, name, patch string) error {
 	}
 	object.SetNamespace(t.namespace)
 	object.SetName(name)
-	return t.client.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(patch)))
+	return t.client.Patch(t.Context(), object, mergePatch(patch))
 }
 
 // patchSecret changes the values of a cluster that is served.
@@ -101,7 +100,7 @@ func (t *tenant) patchSecret(name, patch string) error {
 	if err := t.served(name); err != nil {
 		return err
 	}
-	return t.client.Patch(t.Context(), t.ofName(name+render.ValuesSuffix), client.RawPatch(types.MergePatchType, []byte(patch)))
+	return t.client.Patch(t.Context(), t.ofName(name+render.ValuesSuffix), mergePatch(patch))
 }
 
 func (t *tenant) ofName(name string) *corev1.Secret {
@@ -168,7 +167,7 @@ func (t *tenant) check() {
 	t.Helper()
 	t.turns++
 	password := fmt.Sprint(marker, t.turns)
-	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "example-" + t.theirs.namespace}}
+	source := secretNamed(operator.Namespace, "example-"+t.theirs.namespace)
 	modify(t.theirs, source, func(s *corev1.Secret) { s.Data["http"] = []byte("http://u:" + password + "@192.168.52.220:3128") })
 	controlplanetest.Await(t, "the others' new password", func(context.Context) (bool, error) {
 		values, systemd := t.theirs.secrets("theirs")
@@ -227,7 +226,7 @@ var attempts = []struct {
 	}},
 	{"the namespace of the others", func(t *tenant, _ string) error {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.namespace}}
-		return t.client.Patch(t.Context(), namespace, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"kubernetes.io/metadata.name":"`+t.theirs.namespace+`"}}}`)))
+		return t.client.Patch(t.Context(), namespace, mergePatch(`{"metadata":{"labels":{"kubernetes.io/metadata.name":"`+t.theirs.namespace+`"}}}`))
 	}},
 	// names
 	{"the name of their cluster", func(t *tenant, _ string) error { return t.create("theirs") }},

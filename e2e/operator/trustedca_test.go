@@ -22,9 +22,8 @@ import (
 // ca creates a ConfigMap with a bundle, at the key that is the default.
 func (f *fixture) ca(content string) *corev1.ConfigMap {
 	f.Helper()
-	configMap := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "ca-" + f.namespace}, Data: map[string]string{"ca.crt": content},
-	}
+	configMap := configMapNamed(operator.Namespace, "ca-"+f.namespace)
+	configMap.Data = map[string]string{"ca.crt": content}
 	f.must(f.client.Create(f.Context(), configMap))
 	return configMap
 }
@@ -38,10 +37,8 @@ func trusts(kind, name string) func(*v1alpha1.CorporateProxy) {
 func (f *fixture) awaitCA(cluster, want string) {
 	f.Helper()
 	controlplanetest.Await(f, "trusted CA of "+cluster, func(context.Context) (bool, error) {
-		if _, systemd := f.secrets(cluster); systemd == nil || string(systemd.Data[render.TrustedCAKey]) != want {
-			return false, fmt.Errorf("%v has another one", systemd)
-		}
-		return true, nil
+		_, systemd := f.secrets(cluster)
+		return controlplanetest.Holds(systemd != nil && string(systemd.Data[render.TrustedCAKey]) == want, "%v has another one", systemd)
 	})
 }
 
@@ -56,9 +53,9 @@ func TestABundleReachesEveryClusterNormalisedAndSoDoesItsReplacement(t *testing.
 	f.cluster("c2")
 	f.awaitCA("c1", a+b)
 	f.awaitCA("c2", a+b)
-	f.awaitProxy(proxy, func(p *v1alpha1.CorporateProxy) bool {
-		c := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionTrustedCA)
-		return c != nil && c.Status == metav1.ConditionTrue && c.Reason == "Valid" && strings.HasPrefix(c.Message, "2 valid, the first expires on "+end.UTC().Format("2006-01-02"))
+	f.awaitProxy(proxy, "two valid ones", func(p *v1alpha1.CorporateProxy) bool {
+		c := conditionOf(p.Status.Conditions, v1alpha1.ConditionTrustedCA)
+		return c.Status == metav1.ConditionTrue && c.Reason == "Valid" && strings.HasPrefix(c.Message, "2 valid, the first expires on "+end.UTC().Format("2006-01-02"))
 	})
 	page, err := f.operator.Metrics(t.Context())
 	f.must(err)
@@ -71,14 +68,14 @@ func TestABundleReachesEveryClusterNormalisedAndSoDoesItsReplacement(t *testing.
 	f.awaitCA("c1", a+b)
 
 	// Nothing else is left that makes the operator look at the proxy.
-	f.awaitProxy(proxy, func(p *v1alpha1.CorporateProxy) bool { return p.Status.Clusters == 2 })
+	f.awaitProxy(proxy, "two clusters", func(p *v1alpha1.CorporateProxy) bool { return p.Status.Clusters == 2 })
 	modify(f, configMap, func(c *corev1.ConfigMap) { c.Data, c.BinaryData = nil, map[string][]byte{"ca.crt": []byte(a)} })
 	f.awaitCA("c1", a)
 	f.awaitCA("c2", a)
 
 	modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.TrustedCARef = nil })
 	f.awaitCA("c2", "")
-	f.awaitProxy(proxy, func(p *v1alpha1.CorporateProxy) bool {
+	f.awaitProxy(proxy, "no bundle", func(p *v1alpha1.CorporateProxy) bool {
 		return meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionTrustedCA) == nil && p.Status.TrustedCAExpiry == nil
 	})
 }

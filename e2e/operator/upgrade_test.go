@@ -11,7 +11,6 @@ import (
 
 	diff "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -94,7 +93,7 @@ func (f *fixture) fillForUpgrade() (clusters []string) {
 	f.cluster("unproxied", func(c *clusterv1.Cluster) { c.Labels = nil })
 	f.cluster("direct", labelled("node"))
 	f.must(f.client.Create(f.Context(), &v1alpha1.ProxyOverride{
-		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "direct"}, Spec: v1alpha1.ProxyOverrideSpec{Mode: v1alpha1.ModeDirect},
+		ObjectMeta: f.named("direct"), Spec: v1alpha1.ProxyOverrideSpec{Mode: v1alpha1.ModeDirect},
 	}))
 	return append(clusters, "unproxied", "direct")
 }
@@ -126,7 +125,7 @@ func TestAnUpgradeChangesNoSecretAndOutdatesNoMachine(t *testing.T) {
 		f.nextSecondOf(f.machine(cluster, cluster+"-old", nil).CreationTimestamp)
 	}
 	// One change, so that machines are outdated and others are not.
-	modify(f, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "exact-" + f.namespace}}, func(s *corev1.Secret) {
+	modify(f, secretNamed(operator.Namespace, "exact-"+f.namespace), func(s *corev1.Secret) {
 		s.Data["noProxy"] = []byte("changed.example")
 	})
 	since := f.awaitNodes("exact", 1, 1, 0, 0).Since
