@@ -268,6 +268,17 @@ func (f *fixture) secrets(cluster string) (values, systemd *corev1.Secret) {
 	return f.secret(cluster + render.ValuesSuffix), f.secret(cluster + render.SystemdSuffix)
 }
 
+// content returns the data of both Secrets of each cluster, by cluster and role.
+func (f *fixture) content(clusters []string) map[string]string {
+	f.Helper()
+	all := map[string]string{}
+	for _, name := range clusters {
+		values, systemd := f.secrets(name)
+		all[name+" "+render.ValuesRole], all[name+" "+render.SystemdRole] = fmt.Sprintf("%q", values.Data), fmt.Sprintf("%q", systemd.Data)
+	}
+	return all
+}
+
 // wantSecrets ends the test, which says why, unless both Secrets of a cluster are there, or neither.
 func (f *fixture) wantSecrets(cluster string, there bool, otherwise string) {
 	f.Helper()

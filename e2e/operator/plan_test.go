@@ -10,30 +10,27 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/internal/core/plan"
-	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
 // planned is a fleet whose changes are planned before they are applied: cluster number i has i machines.
 type planned struct {
 	*fixture
 	proxy     *v1alpha1.CorporateProxy
-	overrides []*v1alpha1.ProxyOverride
+	overrides map[string]v1alpha1.ProxyOverrideSpec
 	clusters  []string
 }
 
 // "fairlead plan" predicts the changes of the fleet: Secret by Secret, machines, and problems.
 func TestTheFleetChangesAsItWasPlanned(t *testing.T) {
 	p := newPlanned(t)
-	seen := p.content()
+	seen := p.content(p.clusters)
 	for _, change := range []struct {
 		what    string
 		do      func(*v1alpha1.CorporateProxySpec)
@@ -53,7 +50,7 @@ func TestTheFleetChangesAsItWasPlanned(t *testing.T) {
 		said := p.plan()
 		p.apply()
 		p.await(change.what, said, seen)
-		now := p.content()
+		now := p.content(p.clusters)
 		p.compare(change.what, said, seen, now, change.secrets)
 		seen = now
 		for _, c := range said.Clusters {
@@ -68,10 +65,12 @@ func TestTheFleetChangesAsItWasPlanned(t *testing.T) {
 func newPlanned(t *testing.T) *planned {
 	t.Helper()
 	f := newOwnFixture(t)
-	p := &planned{fixture: f}
-	f.must(f.client.Create(t.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "account"}, StringData: map[string]string{"username": "me", "password": "secret"},
-	}))
+	p := &planned{fixture: f, overrides: map[string]v1alpha1.ProxyOverrideSpec{
+		"c0": {Mode: v1alpha1.ModeProxied},
+		"c1": {Mode: v1alpha1.ModeProxied, NoProxy: []v1alpha1.NoProxyEntry{{Value: "own.example"}}},
+		"c2": {Mode: v1alpha1.ModeProxied},
+	}}
+	f.source("account", map[string]string{"username": "me", "password": "secret"})
 	p.proxy = f.proxy("planned", func(c *v1alpha1.CorporateProxy) {
 		c.Spec.Source = v1alpha1.ProxySource{URL: &v1alpha1.ProxyURLs{
 			HTTP: "http://proxy.example:3128", HTTPS: "http://proxy.example:3128", CredentialsRef: &v1alpha1.SecretReference{Name: "account"},
@@ -82,13 +81,6 @@ func newPlanned(t *testing.T) *planned {
 		name := fmt.Sprint("c", i)
 		p.clusters = append(p.clusters, name)
 		f.cluster(name)
-		override := &v1alpha1.ProxyOverride{
-			ObjectMeta: f.named(name), Spec: v1alpha1.ProxyOverrideSpec{Mode: v1alpha1.ModeProxied},
-		}
-		if name == "c1" {
-			override.Spec.NoProxy = []v1alpha1.NoProxyEntry{{Value: "own.example"}}
-		}
-		p.overrides = append(p.overrides, override)
 		f.report(name, "Applied")
 	}
 	p.apply()
@@ -104,23 +96,27 @@ func newPlanned(t *testing.T) *planned {
 }
 
 // manifests returns the manifests of the change's author.
-func (p *planned) manifests() []client.Object {
+func (p *planned) manifests() (texts [][]byte) {
+	p.Helper()
 	kind := func(kind string) metav1.TypeMeta {
 		return metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind}
 	}
 	all := []client.Object{&v1alpha1.CorporateProxy{TypeMeta: kind("CorporateProxy"), ObjectMeta: metav1.ObjectMeta{Name: p.proxy.Name}, Spec: p.proxy.Spec}}
-	for _, o := range p.overrides {
-		all = append(all, &v1alpha1.ProxyOverride{TypeMeta: kind("ProxyOverride"), ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name}, Spec: o.Spec})
+	for name, spec := range p.overrides {
+		all = append(all, &v1alpha1.ProxyOverride{TypeMeta: kind("ProxyOverride"), ObjectMeta: p.named(name), Spec: spec})
 	}
-	return all
+	for _, object := range all {
+		text, err := yaml.Marshal(object)
+		p.must(err)
+		texts = append(texts, text)
+	}
+	return texts
 }
 
 func (p *planned) plan() plan.Plan {
 	p.Helper()
 	folder := p.TempDir()
-	for i, object := range p.manifests() {
-		text, err := yaml.Marshal(object)
-		p.must(err)
+	for i, text := range p.manifests() {
 		p.must(os.WriteFile(filepath.Join(folder, fmt.Sprint(i, ".yaml")), text, 0o600))
 	}
 	status, out, problem := p.fairlead(p.cp.Admin(), "plan", "-f", folder, "-o", "json")
@@ -136,28 +132,14 @@ func (p *planned) plan() plan.Plan {
 
 func (p *planned) apply() {
 	p.Helper()
-	for _, object := range p.manifests() {
-		content, err := yaml.Marshal(object)
-		p.must(err)
-		p.must(p.cp.Apply(p.Context(), content))
-	}
-}
-
-// content returns the data of the Secrets that Fairlead writes, by cluster and role.
-func (p *planned) content() map[string]string {
-	p.Helper()
-	all := map[string]string{}
-	for _, name := range p.clusters {
-		values, systemd := p.secrets(name)
-		all[name+" "+render.ValuesRole], all[name+" "+render.SystemdRole] = fmt.Sprintf("%q", values.Data), fmt.Sprintf("%q", systemd.Data)
-	}
-	return all
+	p.must(p.cp.Apply(p.Context(), p.manifests()...))
 }
 
 // await waits until the planned changes have happened, and until the operator has seen the change.
 func (p *planned) await(what string, said plan.Plan, before map[string]string) {
 	p.Helper()
-	p.awaitProxy(&v1alpha1.CorporateProxy{ObjectMeta: metav1.ObjectMeta{Name: p.proxy.Name}}, func(c *v1alpha1.CorporateProxy) bool {
+	proxy := &v1alpha1.CorporateProxy{ObjectMeta: metav1.ObjectMeta{Name: p.proxy.Name}}
+	p.awaitProxy(proxy, "the change is applied", func(c *v1alpha1.CorporateProxy) bool {
 		return c.Status.ObservedGeneration == c.Generation && c.Status.Applying == nil
 	})
 	for _, c := range said.Clusters {
@@ -167,17 +149,15 @@ func (p *planned) await(what string, said plan.Plan, before map[string]string) {
 		}
 		report := p.report(name, reason)
 		controlplanetest.AwaitWithin(p, patience, "what was planned of "+name+", "+what, func(ctx context.Context) (bool, error) {
-			now := p.content()
+			now := p.content(p.clusters)
 			for _, role := range c.Costs.Secrets {
 				if now[name+" "+role] == before[name+" "+role] {
 					return false, fmt.Errorf("%s is as it was", role)
 				}
 			}
-			if err := p.client.Get(ctx, p.key(name), report); err != nil {
-				return false, err
-			}
-			return controlplanetest.Holds(c.Costs.Machines == nil || report.Status.Nodes.Outdated == int32(*c.Costs.Machines),
-				"%d machines are outdated, planned is %+v", report.Status.Nodes.Outdated, c.Costs)
+			err := p.client.Get(ctx, p.key(name), report)
+			return controlplanetest.Holds(err == nil && (c.Costs.Machines == nil || report.Status.Nodes.Outdated == int32(*c.Costs.Machines)),
+				"%d machines are outdated, planned is %+v (%v)", report.Status.Nodes.Outdated, c.Costs, err)
 		})
 	}
 }

@@ -2,6 +2,7 @@ package operator_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,7 +42,7 @@ func newTenant(t *testing.T) *tenant {
 	f := newOwnFixture(t, "--rollout-interval=1s", "--unselected-grace-period=0s")
 	f.must(f.cp.Install(f.Context(), controlplane.AWSCluster))
 	theirs := fixtureOn(t, f.cp, f.operator)
-	f.exampleProxy(newestForm, func(p *v1alpha1.CorporateProxy) { p.Spec.Node.Rollout = v1alpha1.RolloutRolling })
+	f.exampleProxy(newestForm, rolling)
 	theirs.source("example-"+theirs.namespace, map[string]string{"http": "http://u:" + marker + "0@192.168.52.220:3128", "noProxy": exampleNoProxy})
 	theirs.proxy("example-"+theirs.namespace, func(p *v1alpha1.CorporateProxy) {
 		p.Spec.AllowedNamespaces = &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": theirs.namespace}}
@@ -58,81 +60,45 @@ func newTenant(t *testing.T) *tenant {
 			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: f.namespace, Name: "tenant"}},
 		}))
 	}
-	victim := theirs.cluster("theirs")
-	theirs.awaitNoProxy("theirs", exampleMerged)
-	return &tenant{fixture: f, client: f.clientFor(config), theirs: theirs, victim: victim}
+	return &tenant{fixture: f, client: f.clientFor(config), theirs: theirs, victim: theirs.servedCluster("theirs")}
 }
 
-func (t *tenant) create(name string, change ...func(*clusterv1.Cluster)) error {
-	return t.client.Create(t.Context(), t.own(name, change...))
-}
+func (t *tenant) create(object client.Object) error { return t.client.Create(t.Context(), object) }
+
+func (t *tenant) delete(object client.Object) error { return t.client.Delete(t.Context(), object) }
 
 // served awaits the Secrets of a Cluster, and changes it.
 func (t *tenant) served(name string, change ...func(*clusterv1.Cluster)) error {
 	t.Helper()
-	if err := t.create(name); err != nil {
+	cluster := t.own(name)
+	if err := t.create(cluster); err != nil {
 		return err
 	}
 	t.report(name, "Applied")
-	cluster := t.own(name)
-	if err := t.client.Get(t.Context(), client.ObjectKeyFromObject(cluster), cluster); err != nil || len(change) == 0 {
-		return err
-	}
 	for _, do := range change {
 		do(cluster)
 	}
 	return t.client.Update(t.Context(), cluster)
 }
 
-func (t *tenant) patch(object client.Object, name, patch string) error {
+// patch changes an object of a cluster that is served.
+func (t *tenant) patch(cluster string, object client.Object, patch string) error {
 	t.Helper()
-	if err := t.served(name); err != nil {
-		return err
-	}
-	object.SetNamespace(t.namespace)
-	object.SetName(name)
-	return t.client.Patch(t.Context(), object, mergePatch(patch))
-}
-
-// patchSecret changes the values of a cluster that is served.
-func (t *tenant) patchSecret(name, patch string) error {
-	t.Helper()
-	if err := t.served(name); err != nil {
-		return err
-	}
-	return t.client.Patch(t.Context(), t.ofName(name+render.ValuesSuffix), mergePatch(patch))
-}
-
-func (t *tenant) ofName(name string) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: name}}
+	return errors.Join(t.served(cluster), t.client.Patch(t.Context(), object, mergePatch(patch)))
 }
 
 func label(key, value string) func(*clusterv1.Cluster) {
 	return func(c *clusterv1.Cluster) { c.Labels[key] = value }
 }
 
-func annotation(key, value string) func(*clusterv1.Cluster) {
-	return func(c *clusterv1.Cluster) { metav1.SetMetaDataAnnotation(&c.ObjectMeta, key, value) }
-}
-
-func pods(networks ...string) func(*clusterv1.Cluster) {
-	return func(c *clusterv1.Cluster) { c.Spec.ClusterNetwork.Pods.CIDRBlocks = networks }
-}
-
-func domain(name string) func(*clusterv1.Cluster) {
-	return func(c *clusterv1.Cluster) { c.Spec.ClusterNetwork.ServiceDomain = name }
-}
-
-func endpoint(host string) func(*clusterv1.Cluster) {
-	return func(c *clusterv1.Cluster) { c.Spec.ControlPlaneEndpoint.Host = host }
+// created creates a Cluster that is so from the first.
+func created(change func(*clusterv1.Cluster)) func(*tenant, string) error {
+	return func(t *tenant, name string) error { return t.create(t.own(name, change)) }
 }
 
 func override(spec v1alpha1.ProxyOverrideSpec) func(*tenant, string) error {
 	return func(t *tenant, name string) error {
-		if err := t.served(name); err != nil {
-			return err
-		}
-		return t.client.Create(t.Context(), &v1alpha1.ProxyOverride{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: name}, Spec: spec})
+		return errors.Join(t.served(name), t.create(&v1alpha1.ProxyOverride{ObjectMeta: t.named(name), Spec: spec}))
 	}
 }
 
@@ -140,13 +106,8 @@ func override(spec v1alpha1.ProxyOverrideSpec) func(*tenant, string) error {
 func aws(network string) func(*tenant, string) error {
 	return func(t *tenant, name string) error {
 		object := infrastructure("infrastructure.cluster.x-k8s.io/v1beta2", "AWSCluster", t.namespace, name)
-		if err := unstructured.SetNestedField(object.Object, network, "spec", "network", "vpc", "cidrBlock"); err != nil {
-			return err
-		}
-		if err := t.client.Create(t.Context(), object); err != nil {
-			return err
-		}
-		return t.create(name, ofKind("AWSCluster"))
+		t.must(unstructured.SetNestedField(object.Object, network, "spec", "network", "vpc", "cidrBlock"))
+		return errors.Join(t.create(object), t.create(t.own(name, ofKind("AWSCluster"))))
 	}
 }
 
@@ -167,8 +128,9 @@ func (t *tenant) check() {
 	t.Helper()
 	t.turns++
 	password := fmt.Sprint(marker, t.turns)
-	source := secretNamed(operator.Namespace, "example-"+t.theirs.namespace)
-	modify(t.theirs, source, func(s *corev1.Secret) { s.Data["http"] = []byte("http://u:" + password + "@192.168.52.220:3128") })
+	t.theirs.setSource("example-"+t.theirs.namespace, func(data map[string][]byte) {
+		data["http"] = []byte("http://u:" + password + "@192.168.52.220:3128")
+	})
 	controlplanetest.Await(t, "the others' new password", func(context.Context) (bool, error) {
 		values, systemd := t.theirs.secrets("theirs")
 		return controlplanetest.Holds(values != nil && systemd != nil && strings.Contains(string(values.Data[render.ValuesKey]), password) &&
@@ -206,139 +168,114 @@ func (t *tenant) look() {
 	}
 }
 
-// attempts are the attempts of a tenant, each with a cluster of its own. A refusal by the API server is a valid answer.
+// attempts are the attempts of a tenant, each with a cluster of its own. A refusal by the API server is a valid answer, after which
+// the rest of an attempt is made all the same.
 var attempts = []struct {
 	what string
 	do   func(t *tenant, name string) error
 }{
 	// labels and annotations
-	{"the label of the others' proxy", func(t *tenant, name string) error { return t.create(name, label(testLabel, t.theirs.namespace)) }},
+	{"the label of the others' proxy", func(t *tenant, name string) error {
+		return t.create(t.own(name, label(testLabel, t.theirs.namespace)))
+	}},
 	{"that label, a moment later", func(t *tenant, name string) error {
 		return t.served(name, label(testLabel, t.theirs.namespace))
 	}},
-	{"the label of what Fairlead wrote", func(t *tenant, name string) error { return t.create(name, label(render.ManagedLabel, render.Manager)) }},
-	{"paused", func(t *tenant, name string) error { return t.served(name, annotation(clusterv1.PausedAnnotation, "")) }},
+	{"the label of what Fairlead wrote", created(label(render.ManagedLabel, render.Manager))},
+	{"paused", func(t *tenant, name string) error { return t.served(name, pausedByAnnotation) }},
 	{"asks for a re-apply in the report", func(t *tenant, name string) error {
-		return t.patch(&v1alpha1.ProxyReport{}, name, `{"metadata":{"annotations":{"`+v1alpha1.ReapplyAnnotation+`":"now"}}}`)
+		return t.patch(name, &v1alpha1.ProxyReport{ObjectMeta: t.named(name)}, `{"metadata":{"annotations":{"`+v1alpha1.ReapplyAnnotation+`":"now"}}}`)
 	}},
 	{"says in the report that another proxy is its own", func(t *tenant, name string) error {
-		return t.patch(&v1alpha1.ProxyReport{}, name, `{"status":{"proxyName":"example-`+t.theirs.namespace+`"}}`)
+		return t.patch(name, &v1alpha1.ProxyReport{ObjectMeta: t.named(name)}, `{"status":{"proxyName":"example-`+t.theirs.namespace+`"}}`)
 	}},
 	{"the namespace of the others", func(t *tenant, _ string) error {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.namespace}}
 		return t.client.Patch(t.Context(), namespace, mergePatch(`{"metadata":{"labels":{"kubernetes.io/metadata.name":"`+t.theirs.namespace+`"}}}`))
 	}},
 	// names
-	{"the name of their cluster", func(t *tenant, _ string) error { return t.create("theirs") }},
-	{"a name that ends as Secrets do", func(t *tenant, name string) error { return t.create(name + render.ValuesSuffix) }},
-	{"a long name", func(t *tenant, name string) error { return t.create(name + strings.Repeat("a", 240)) }},
+	{"the name of their cluster", func(t *tenant, _ string) error { return t.create(t.own("theirs")) }},
+	{"a name that ends as Secrets do", func(t *tenant, name string) error { return t.create(t.own(name + render.ValuesSuffix)) }},
+	{"a long name", func(t *tenant, name string) error { return t.create(t.own(name + strings.Repeat("a", 240))) }},
 	// networks and endpoint
-	{"all networks", func(t *tenant, name string) error { return t.create(name, pods("0.0.0.0/0", "::/0")) }},
-	{"the service domain com", func(t *tenant, name string) error { return t.create(name, domain("com")) }},
-	{"a service domain that ends a line", func(t *tenant, name string) error { return t.create(name, domain("a\nEnvironment=\"X=1\"")) }},
-	{"the endpoint com", func(t *tenant, name string) error { return t.create(name, endpoint("com")) }},
-	{"an endpoint that ends a value", func(t *tenant, name string) error { return t.create(name, endpoint("a\"\nB=%n")) }},
+	{"all networks", created(func(c *clusterv1.Cluster) { c.Spec.ClusterNetwork.Pods.CIDRBlocks = []string{"0.0.0.0/0", "::/0"} })},
+	{"the service domain com", created(func(c *clusterv1.Cluster) { c.Spec.ClusterNetwork.ServiceDomain = "com" })},
+	{"a service domain that ends a line", created(func(c *clusterv1.Cluster) {
+		c.Spec.ClusterNetwork.ServiceDomain = "a\nEnvironment=\"X=1\""
+	})},
+	{"the endpoint com", created(func(c *clusterv1.Cluster) { c.Spec.ControlPlaneEndpoint.Host = "com" })},
+	{"an endpoint that ends a value", created(func(c *clusterv1.Cluster) { c.Spec.ControlPlaneEndpoint.Host = "a\"\nB=%n" })},
 	// the override
 	{"an override of everything", override(v1alpha1.ProxyOverrideSpec{NoProxy: []v1alpha1.NoProxyEntry{{Value: "*"}}})},
 	{"an override that is direct", override(v1alpha1.ProxyOverrideSpec{Mode: v1alpha1.ModeDirect})},
 	{"an override without any entry", override(v1alpha1.ProxyOverrideSpec{Exclude: []string{"svc", "127.0.0.1", "localhost", exampleEndpoint}})},
 	{"an override in the others' namespace", func(t *tenant, _ string) error {
-		return t.client.Create(t.Context(), &v1alpha1.ProxyOverride{ObjectMeta: metav1.ObjectMeta{Namespace: t.theirs.namespace, Name: "theirs"}, Spec: v1alpha1.ProxyOverrideSpec{Exclude: []string{"svc"}}})
+		return t.create(&v1alpha1.ProxyOverride{ObjectMeta: t.theirs.named("theirs"), Spec: v1alpha1.ProxyOverrideSpec{Exclude: []string{"svc"}}})
 	}},
 	{"an override of no Cluster", func(t *tenant, name string) error {
-		return t.client.Create(t.Context(), &v1alpha1.ProxyOverride{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: name}})
+		return t.create(&v1alpha1.ProxyOverride{ObjectMeta: t.named(name)})
 	}},
 	{"an override that changes all the time", func(t *tenant, name string) error {
-		if err := t.served(name); err != nil {
-			return err
-		}
+		err := t.served(name)
 		for i := range 20 {
-			o := &v1alpha1.ProxyOverride{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: name}, Spec: v1alpha1.ProxyOverrideSpec{NoProxy: []v1alpha1.NoProxyEntry{{Value: fmt.Sprintf("a%d.example", i)}}}}
-			if err := t.client.Create(t.Context(), o); err != nil {
-				return err
-			}
-			if err := t.client.Delete(t.Context(), o); err != nil {
-				return err
-			}
+			o := &v1alpha1.ProxyOverride{ObjectMeta: t.named(name)}
+			o.Spec.NoProxy = []v1alpha1.NoProxyEntry{{Value: fmt.Sprintf("a%d.example", i)}}
+			err = errors.Join(err, t.create(o), t.delete(o))
 		}
-		return nil
+		return err
 	}},
 	{"an override that has ended", override(v1alpha1.ProxyOverrideSpec{Until: &metav1.Time{Time: time.Now().Add(-time.Hour)}, Owner: "o", Reason: "r"})},
 	// objects of the infrastructure
 	{"an object of the others", func(t *tenant, name string) error {
-		return t.create(name, func(c *clusterv1.Cluster) { c.Spec.InfrastructureRef.Name = "../" + t.theirs.namespace + "/theirs" })
+		return t.create(t.own(name, func(c *clusterv1.Cluster) { c.Spec.InfrastructureRef.Name = "../" + t.theirs.namespace + "/theirs" }))
 	}},
 	{"an object with all networks", aws("0.0.0.0/0")},
 	{"rows of its own", func(t *tenant, name string) error {
-		return t.client.Create(t.Context(), &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: name, Labels: map[string]string{v1alpha1.ProviderFactsLabel: ""}},
-			Data:       map[string]string{"providers.yaml": "- kind: VSphereCluster\n  group: infrastructure.cluster.x-k8s.io\n"},
-		})
+		rows := configMapNamed(t.namespace, name)
+		rows.Labels = map[string]string{v1alpha1.ProviderFactsLabel: ""}
+		rows.Data = map[string]string{"providers.yaml": "- kind: VSphereCluster\n  group: infrastructure.cluster.x-k8s.io\n"}
+		return t.create(rows)
 	}},
 	// Secrets, owners and finalizers
 	{"a Secret of the name first", func(t *tenant, name string) error {
-		if err := t.client.Create(t.Context(), t.ofName(name+render.ValuesSuffix)); err != nil {
-			return err
-		}
-		return t.create(name)
+		return errors.Join(t.create(secretNamed(t.namespace, name+render.ValuesSuffix)), t.create(t.own(name)))
 	}},
 	{"an immutable Secret of the name first", func(t *tenant, name string) error {
-		secret := t.ofName(name + render.SystemdSuffix)
-		yes := true
-		secret.Immutable, secret.Annotations = &yes, map[string]string{render.AdoptKey: "true"}
-		if err := t.client.Create(t.Context(), secret); err != nil {
-			return err
-		}
-		return t.create(name)
+		secret := secretNamed(t.namespace, name+render.SystemdSuffix)
+		secret.Immutable, secret.Annotations = ptr.To(true), map[string]string{render.AdoptKey: "true"}
+		return errors.Join(t.create(secret), t.create(t.own(name)))
 	}},
 	{"a ConfigMap of the name first", func(t *tenant, name string) error {
-		if err := t.client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: name + render.ValuesSuffix}}); err != nil {
-			return err
-		}
-		return t.create(name)
+		return errors.Join(t.create(configMapNamed(t.namespace, name+render.ValuesSuffix)), t.create(t.own(name)))
 	}},
 	{"other content in Fairlead's Secret", func(t *tenant, name string) error {
-		return t.patchSecret(name, `{"data":{"values":"eA=="}}`)
+		return t.patch(name, secretNamed(t.namespace, name+render.ValuesSuffix), `{"data":{"values":"eA=="}}`)
 	}},
 	{"an owner of the others' in Fairlead's Secret", func(t *tenant, name string) error {
-		return t.patchSecret(name, fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","name":"theirs","uid":%q}]}}`, t.victim.UID))
+		const owner = `{"metadata":{"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","name":"theirs","uid":%q}]}}`
+		return t.patch(name, secretNamed(t.namespace, name+render.ValuesSuffix), fmt.Sprintf(owner, t.victim.UID))
 	}},
 	{"a finalizer in Fairlead's Secret, and no Cluster", func(t *tenant, name string) error {
-		if err := t.patchSecret(name, `{"metadata":{"finalizers":["example.com/for-ever"]}}`); err != nil {
-			return err
-		}
-		return t.client.Delete(t.Context(), t.own(name))
+		secret := secretNamed(t.namespace, name+render.ValuesSuffix)
+		return errors.Join(t.patch(name, secret, `{"metadata":{"finalizers":["example.com/for-ever"]}}`), t.delete(t.own(name)))
 	}},
 	{"Fairlead's Secrets deleted", func(t *tenant, name string) error {
-		if err := t.served(name); err != nil {
-			return err
-		}
-		return t.client.DeleteAllOf(t.Context(), &corev1.Secret{}, client.InNamespace(t.namespace))
+		return errors.Join(t.served(name), t.client.DeleteAllOf(t.Context(), &corev1.Secret{}, client.InNamespace(t.namespace)))
 	}},
 	{"a Cluster that does not go", func(t *tenant, name string) error {
-		if err := t.served(name, func(c *clusterv1.Cluster) { c.Finalizers = []string{"example.com/for-ever"} }); err != nil {
-			return err
-		}
-		return t.client.Delete(t.Context(), t.own(name))
+		held := func(c *clusterv1.Cluster) { c.Finalizers = []string{"example.com/for-ever"} }
+		return errors.Join(t.served(name, held), t.delete(t.own(name)))
 	}},
 	{"another Cluster of the name", func(t *tenant, name string) error {
-		if err := t.served(name); err != nil {
-			return err
-		}
-		if err := t.client.Delete(t.Context(), t.own(name)); err != nil {
-			return err
-		}
-		return t.client.Create(t.Context(), t.own(name, label(testLabel, t.theirs.namespace)))
+		return errors.Join(t.served(name), t.delete(t.own(name)), t.create(t.own(name, label(testLabel, t.theirs.namespace))))
 	}},
 	// what is rolled
 	{"a Machine of their cluster", func(t *tenant, name string) error {
 		machine := &clusterv1.Machine{ObjectMeta: t.meta(name, "theirs"), Spec: machineSpec("theirs")}
 		machine.Labels[clusterv1.MachineDeploymentNameLabel] = "theirs"
-		return t.client.Create(t.Context(), machine)
+		return t.create(machine)
 	}},
-	{"a control plane of their cluster", func(t *tenant, name string) error {
-		return t.client.Create(t.Context(), controlPlaneOf(t.meta(name, "theirs")))
-	}},
+	{"a control plane of their cluster", func(t *tenant, name string) error { return t.create(controlPlaneOf(t.meta(name, "theirs"))) }},
 }
 
 // It takes a minute, in make test-all.
@@ -353,6 +290,6 @@ func TestWhatATenantTriesReachesNobodyElse(t *testing.T) {
 			t.Fatalf("after: %s", attempt.what)
 		}
 	}
-	of.must(of.create("last")) // and nobody is held up in the tenant's own namespace
+	of.must(of.create(of.own("last"))) // and nobody is held up in the tenant's own namespace
 	of.report("last", "Applied")
 }

@@ -1,22 +1,18 @@
 package operator_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/tier"
+	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
 // many is how many clusters a fleet has beside its five canaries.
@@ -77,21 +73,10 @@ func (w *waves) all() []string { return slices.Concat(w.canaries, w.rest) }
 // awaitRollout awaits a status of the rollout.
 func (w *waves) awaitRollout(what string, ok func(v1alpha1.RolloutStatus) bool) v1alpha1.RolloutStatus {
 	w.Helper()
-	var last v1alpha1.RolloutStatus
-	controlplanetest.AwaitWithin(w, patience, "the rollout: "+what, func(ctx context.Context) (bool, error) {
-		if err := w.client.Get(ctx, client.ObjectKeyFromObject(w.proxy), w.proxy); err != nil {
-			return false, err
-		}
-		if w.proxy.Status.Rollout == nil {
-			return false, fmt.Errorf("no status.rollout; conditions %+v", w.proxy.Status.Conditions)
-		}
-		last = *w.proxy.Status.Rollout
-		if !ok(last) {
-			return false, fmt.Errorf("%+v; conditions %+v", last, w.proxy.Status.Conditions)
-		}
-		return true, nil
+	w.awaitProxy(w.proxy, "the rollout: "+what, func(p *v1alpha1.CorporateProxy) bool {
+		return p.Status.Rollout != nil && ok(*p.Status.Rollout)
 	})
-	return last
+	return *w.proxy.Status.Rollout
 }
 
 func (w *waves) awaitComplete(number int64) {
@@ -114,23 +99,10 @@ func (w *waves) count(clusters []string) int {
 	w.history.mu.Lock()
 	defer w.history.mu.Unlock()
 	n := 0
-	for name, versions := range w.history.versions {
-		if cluster, _, _ := strings.Cut(strings.Replace(strings.Replace(name, "-cluster-values", "/", 1), "-systemd-proxy", "/", 1), "/"); slices.Contains(clusters, cluster) {
-			n += len(versions)
-		}
+	for _, cluster := range clusters {
+		n += len(w.history.versions[cluster+render.ValuesSuffix]) + len(w.history.versions[cluster+render.SystemdSuffix])
 	}
 	return n
-}
-
-// contentOf returns the data of both Secrets of each cluster, as etcd has them.
-func (w *waves) contentOf(clusters []string) map[string]string {
-	w.Helper()
-	content := map[string]string{}
-	for _, cluster := range clusters {
-		values, systemd := w.secrets(cluster)
-		content[cluster] = fmt.Sprintf("%q %q", values.Data, systemd.Data)
-	}
-	return content
 }
 
 // tell runs "fairlead rollout" with this verb, as an administrator.
@@ -141,10 +113,30 @@ func (w *waves) tell(verb string) {
 	}
 }
 
-func (w *waves) undo()   { w.Helper(); w.tell("undo") }
-func (w *waves) pause()  { w.Helper(); w.tell("pause") }
-func (w *waves) resume() { w.Helper(); w.tell("resume") }
+// denial is an admission policy: of the requests that the condition chooses, it lets those through for which the expression holds.
+type denial struct {
+	name, group, version, resource, operations string
+	condition, expression, message             string
+}
 
-func configMapNamed(namespace, name string) *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+func (d denial) manifests() []byte {
+	return fmt.Appendf(nil, `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: %[1]s}
+spec:
+  failurePolicy: Ignore
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [%[2]q], apiVersions: [%[3]q], operations: [%[4]s], resources: [%[5]q]}
+  matchConditions:
+  - {name: chosen, expression: %[6]q}
+  validations:
+  - {expression: %[7]q, message: %[8]s}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: %[1]s}
+spec: {policyName: %[1]s, validationActions: [Deny]}
+`, d.name, d.group, d.version, d.operations, d.resource, d.condition, d.expression, d.message)
 }

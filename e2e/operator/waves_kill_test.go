@@ -43,26 +43,11 @@ func killPoints() []killPoint {
 	}
 }
 
-func (k killPoint) policy() string {
-	return fmt.Sprintf(`
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: kill-point}
-spec:
-  failurePolicy: Ignore
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [%q], apiVersions: [%q], operations: [%s], resources: [%q]}
-  matchConditions:
-  - {name: operator, expression: "%s && !request.?dryRun.orValue(false)"}
-  validations:
-  - {expression: "!(%s)", message: this far}
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: kill-point}
-spec: {policyName: kill-point, validationActions: [Deny]}
-`, k.group, k.version, k.operations, k.resource, ofOperator, k.condition)
+func (k killPoint) policy() []byte {
+	return denial{
+		"kill-point", k.group, k.version, k.resource, k.operations,
+		ofOperator + " && !request.?dryRun.orValue(false)", "!(" + k.condition + ")", "this far",
+	}.manifests()
 }
 
 // The operator is killed at each step of a rollout and of an undo. The outcome is the same as without a kill: every
@@ -91,9 +76,7 @@ func TestAChangeThatIsTakenBackBeforeItWasRecordedDoesNotStayInTheSecrets(t *tes
 	tier.Full(t)
 	w := &waves{fixture: newOwnFixture(t)}
 	proxy := w.exampleProxy()
-	w.cluster("c1")
-	w.awaitNoProxy("c1", exampleMerged)
-	w.report("c1", "Applied")
+	w.servedCluster("c1")
 	status := killPoint{"", "fairlead.io", "v1alpha1", "proxyreports/status", "UPDATE", "true", false}
 	w.arm(status)
 	mark, err := w.cp.AuditMark()
@@ -106,7 +89,7 @@ func TestAChangeThatIsTakenBackBeforeItWasRecordedDoesNotStayInTheSecrets(t *tes
 	w.remove(status.policy())
 	w.startOperator()
 	w.awaitNoProxy("c1", exampleMerged)
-	w.awaitProxy(proxy, func(p *v1alpha1.CorporateProxy) bool { return p.Status.Applying == nil })
+	w.awaitProxy(proxy, "nothing is being applied", func(p *v1alpha1.CorporateProxy) bool { return p.Status.Applying == nil })
 }
 
 // killAt makes a change, or undoes it, kills the operator on the way, and awaits the end with another one.
@@ -121,7 +104,7 @@ func (w *waves) killAt(k killPoint, next string, current *string) {
 	mark, err := w.cp.AuditMark()
 	w.must(err)
 	if k.undo {
-		w.undo()
+		w.tell("undo")
 	} else {
 		w.setNoProxy(w.proxy, next)
 		*current = next
@@ -149,27 +132,10 @@ func (w *waves) awaitLater(before int64) {
 // arm makes the API server refuse a write, and returns once it does.
 func (w *waves) arm(k killPoint) {
 	w.Helper()
-	w.must(w.cp.Apply(w.Context(), []byte(k.policy())))
+	w.must(w.cp.Apply(w.Context(), k.policy()))
 	// That it has noticed the policy shows another of the same kind, for a probe's writes, that is applied after it.
-	const probe = `
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: kill-point-probe}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}
-  matchConditions:
-  - {name: probe, expression: "request.name == 'kill-point-probe'"}
-  validations:
-  - {expression: "false", message: seen}
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: kill-point-probe}
-spec: {policyName: kill-point-probe, validationActions: [Deny]}
-`
-	w.must(w.cp.Apply(w.Context(), []byte(probe)))
+	probe := denial{"kill-point-probe", "", "v1", "configmaps", "CREATE", "request.name == 'kill-point-probe'", "false", "seen"}.manifests()
+	w.must(w.cp.Apply(w.Context(), probe))
 	try := func(ctx context.Context) error {
 		return w.client.Create(ctx, configMapNamed(w.namespace, "kill-point-probe"), client.DryRunAll)
 	}
@@ -181,9 +147,9 @@ spec: {policyName: kill-point-probe, validationActions: [Deny]}
 	controlplanetest.Await(w, "the API server to forget the probe", func(ctx context.Context) (bool, error) { return true, try(ctx) })
 }
 
-func (w *waves) remove(manifests string) {
+func (w *waves) remove(manifests []byte) {
 	w.Helper()
-	objects, err := controlplane.Parse([]byte(manifests))
+	objects, err := controlplane.Parse(manifests)
 	w.must(err)
 	for _, object := range objects {
 		w.must(client.IgnoreNotFound(w.client.Delete(w.Context(), object)))

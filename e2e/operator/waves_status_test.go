@@ -10,7 +10,6 @@ import (
 	"time"
 
 	eventsv1 "k8s.io/api/events/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -53,10 +52,7 @@ func (w *waves) eventReasons() []string {
 func (w *waves) condition(kind string) metav1.Condition {
 	w.Helper()
 	w.must(w.client.Get(w.Context(), client.ObjectKeyFromObject(w.proxy), w.proxy))
-	if c := meta.FindStatusCondition(w.proxy.Status.Conditions, kind); c != nil {
-		return *c
-	}
-	return metav1.Condition{}
+	return conditionOf(w.proxy.Status.Conditions, kind)
 }
 
 func TestARolloutIsToldToPeopleAndMachines(t *testing.T) {
@@ -94,10 +90,8 @@ func TestARolloutIsToldToPeopleAndMachines(t *testing.T) {
 		metrics, err := w.operator.Metrics(ctx)
 		clusters := fmt.Sprintf("fairlead_rollout_clusters{proxy=%q,revision=\"2\"} 4", w.proxy.Name)
 		duration := fmt.Sprintf("fairlead_rollout_duration_seconds{proxy=%q,revision=\"2\"}", w.proxy.Name)
-		if err != nil || !strings.Contains(metrics, clusters) || !strings.Contains(metrics, duration) || strings.Contains(metrics, "fairlead_rollout_halted") {
-			return false, fmt.Errorf("%w: %s", err, metrics)
-		}
-		return true, nil
+		is := strings.Contains(metrics, clusters) && strings.Contains(metrics, duration) && !strings.Contains(metrics, "fairlead_rollout_halted")
+		return controlplanetest.Holds(err == nil && is, "%s (%v)", metrics, err)
 	})
 }
 
@@ -121,20 +115,13 @@ func TestAnEntryThatEndsGoesThroughTheWavesOfRealClusters(t *testing.T) {
 			t.Errorf("%s has %s", cluster, list)
 		}
 	}
-	w.pause()
+	w.tell("pause")
 	w.awaitRollout("paused", func(s v1alpha1.RolloutStatus) bool { return s.Paused })
 	before := w.count(w.all())
 	ending.Until = in(5 * time.Second) // whether the operator sees the end before it comes does not matter
 	setEntries(stays, ending)
-	controlplanetest.AwaitWithin(w, patience, "a revision without the entry", func(ctx context.Context) (bool, error) {
-		err := w.client.Get(ctx, client.ObjectKeyFromObject(w.proxy), w.proxy)
-		if len(w.proxy.Status.Revisions) < 3 {
-			return false, fmt.Errorf("revisions %+v (%w)", w.proxy.Status.Revisions, err)
-		}
-		if err != nil {
-			return false, err
-		}
-		return controlplanetest.Holds(w.proxy.Status.NextEnd == nil, "the next end is %v", w.proxy.Status.NextEnd)
+	w.awaitProxy(w.proxy, "a revision without the entry, and no next end", func(p *v1alpha1.CorporateProxy) bool {
+		return len(p.Status.Revisions) >= 3 && p.Status.NextEnd == nil
 	})
 	if since := w.proxy.Status.Revisions[0].Since; since.Before(ending.Until) {
 		t.Errorf("revision 3 is of %s, and the entry ended at %s", since, ending.Until)
@@ -142,7 +129,7 @@ func TestAnEntryThatEndsGoesThroughTheWavesOfRealClusters(t *testing.T) {
 	if w.count(w.all()) != before {
 		t.Error("Secrets were written while the rollout was paused")
 	}
-	w.resume()
+	w.tell("resume")
 	w.awaitComplete(3)
 	for _, cluster := range w.all() {
 		if list := w.noProxy(cluster); strings.Contains(list, ending.Value) || !strings.Contains(list, stays.Value) {

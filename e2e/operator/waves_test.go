@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,24 +17,10 @@ import (
 )
 
 // shortLists is a rule of somebody's: the machines of canaries take no long list.
-const shortLists = `
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: short-lists}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [secrets]}
-  matchConditions:
-  - {name: canaries, expression: "request.name.startsWith('canary-') && request.name.endsWith('-systemd-proxy')"}
-  validations:
-  - {expression: "object.data.containerdProxy.size() < 2000", message: no list of that length}
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: short-lists}
-spec: {policyName: short-lists, validationActions: [Deny]}
-`
+var shortLists = denial{
+	"short-lists", "", "v1", "secrets", "CREATE, UPDATE", "request.name.startsWith('canary-') && request.name.endsWith('-systemd-proxy')",
+	"object.data.containerdProxy.size() < 2000", "no list of that length",
+}
 
 func longList() string {
 	var list []string
@@ -48,15 +33,12 @@ func longList() string {
 // refuseLongLists returns once the rule holds.
 func (w *waves) refuseLongLists() {
 	w.Helper()
-	w.must(w.cp.Apply(w.Context(), []byte(shortLists)))
+	w.must(w.cp.Apply(w.Context(), shortLists.manifests()))
 	controlplanetest.Await(w, "the API server to refuse", func(ctx context.Context) (bool, error) {
 		_, systemd := w.secrets(w.canaries[0])
 		systemd.Data["containerdProxy"] = []byte(longList() + longList())
 		err := w.client.Update(ctx, systemd, client.DryRunAll)
-		if err != nil && strings.Contains(err.Error(), "no list of that length") {
-			return true, nil
-		}
-		return controlplanetest.Holds(false, "it says: %v", err)
+		return controlplanetest.Holds(err != nil && strings.Contains(err.Error(), shortLists.message), "it says: %v", err)
 	})
 }
 
@@ -65,21 +47,21 @@ func (w *waves) refuseLongLists() {
 func TestCanariesWhoseSecretsAreRefusedHaltTheRollout(t *testing.T) {
 	w := newWaves(t, 5, many())
 	w.refuseLongLists()
-	before := w.contentOf(w.canaries)
+	before := w.content(w.canaries)
 	versions := w.count(w.rest)
 
 	w.setNoProxy(w.proxy, longList())
 	halted := w.awaitHalted(2)
-	if halted.Wave != "canary" || halted.Failed == 0 || !strings.Contains(strings.Join(halted.Failures, " "), "no list of that length") {
+	if halted.Wave != "canary" || halted.Failed == 0 || !strings.Contains(strings.Join(halted.Failures, " "), shortLists.message) {
 		t.Errorf("%+v", halted)
 	}
-	stalled := meta.FindStatusCondition(w.proxy.Status.Conditions, v1alpha1.ConditionStalled)
-	if stalled == nil || stalled.Status != metav1.ConditionTrue || stalled.Reason != v1alpha1.ReasonHalted || !strings.Contains(stalled.Message, w.namespace+"/canary-") { // whichever was tried first
+	stalled := conditionOf(w.proxy.Status.Conditions, v1alpha1.ConditionStalled)
+	if stalled.Status != metav1.ConditionTrue || stalled.Reason != v1alpha1.ReasonHalted || !strings.Contains(stalled.Message, w.namespace+"/canary-") { // whichever was tried first
 		t.Errorf("%+v", stalled)
 	}
-	w.undo()
+	w.tell("undo")
 	w.awaitComplete(1)
-	if after := w.contentOf(w.canaries); !maps.Equal(before, after) {
+	if after := w.content(w.canaries); !maps.Equal(before, after) {
 		t.Errorf("the canaries have\n%v\nand had\n%v", after, before)
 	}
 	if now := w.count(w.rest); now != versions {
@@ -93,16 +75,13 @@ func TestCanariesWhoseSecretsAreRefusedHaltTheRollout(t *testing.T) {
 			t.Errorf("%s has %s", cluster, list)
 		}
 	}
-	w.history.stop()
-	if len(w.history.failures) > 0 {
-		t.Error(w.history.failures)
-	}
+	w.history.close()
 }
 
 // observe writes what observe would of the settings that a cluster has.
 func (w *waves) observe(cluster, egress, message string) {
 	w.Helper()
-	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: cluster}}
+	report := &v1alpha1.ProxyReport{ObjectMeta: w.named(cluster)}
 	controlplanetest.ChangeStatus(w, w.client, report, func(r *v1alpha1.ProxyReport) {
 		now := metav1.Now()
 		r.Status.Observed = &v1alpha1.Observed{
@@ -152,7 +131,7 @@ func TestProbesThatFailAfterAChangeHaltTheRollout(t *testing.T) {
 	if failures := strings.Join(halted.Failures, "; "); halted.Failed != 1 || !strings.Contains(failures, "canary-0: its egress check failed: 407") {
 		t.Errorf("%+v", halted)
 	}
-	w.undo()
+	w.tell("undo")
 	w.awaitRevision(1, w.canaries)
 	w.awaitRollout("canary-0, which went back, is waited for", func(s v1alpha1.RolloutStatus) bool {
 		return s.Revision == 1 && s.InProgress == 1 && s.Completed == nil
