@@ -124,8 +124,7 @@ func TestSecretsOfAClusterThatGoesWhileTheOperatorIsDownGoOnceItIsBack(t *testin
 	f.awaitAllGone("c1")
 
 	// What docs/how-to/troubleshooting.md shows of a namespace that does not end.
-	f.cluster("c2")
-	f.report("c2", "Applied")
+	f.servedCluster("c2")
 	f.operator.Kill()
 	namespaces := controlplanetest.Clients(f, f.cp).CoreV1().Namespaces()
 	f.must(namespaces.Delete(t.Context(), f.namespace, metav1.DeleteOptions{}))

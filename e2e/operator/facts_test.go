@@ -22,7 +22,7 @@ func TestAClusterOnAWSWaitsForItsVPCAndKeepsWhatWasRead(t *testing.T) {
 	f := newFixture(t)
 	f.must(f.cp.Install(f.Context(), controlplane.AWSCluster))
 	f.exampleProxy()
-	aws := infrastructure("infrastructure.cluster.x-k8s.io/v1beta2", "AWSCluster", f.namespace, "c1")
+	aws := objectOf("infrastructure.cluster.x-k8s.io/v1beta2", "AWSCluster", f.namespace, "c1")
 	f.must(unstructured.SetNestedField(aws.Object, "eu-central-1", "spec", "region"))
 	f.must(f.client.Create(t.Context(), aws))
 	cluster := f.cluster("c1", ofKind("AWSCluster"))
@@ -109,7 +109,7 @@ func (f *fixture) awaitUnread(cluster, reason string) {
 
 func (f *fixture) gcpCluster(name, network string) *unstructured.Unstructured {
 	f.Helper()
-	object := infrastructure("infrastructure.cluster.x-k8s.io/v1beta1", "GCPCluster", f.namespace, name)
+	object := objectOf("infrastructure.cluster.x-k8s.io/v1beta1", "GCPCluster", f.namespace, name)
 	f.must(unstructured.SetNestedSlice(object.Object, []any{map[string]any{"cidrBlock": network}}, "spec", "network", "subnets"))
 	controlplanetest.Await(f, "GCPCluster "+name, func(ctx context.Context) (bool, error) {
 		return true, f.client.Create(ctx, object.DeepCopy()) // the client looks kinds up, and a CRD takes a moment
@@ -122,7 +122,7 @@ func TestAUsersRowAndClusterRoleTeachAProviderOfTheirs(t *testing.T) {
 	f := newOwnFixture(t)
 	f.must(f.cp.Apply(t.Context(), crd("acme.example", "AcmeCluster", "v1")))
 	f.exampleProxy()
-	acme := infrastructure("acme.example/v1", "AcmeCluster", f.namespace, "c1")
+	acme := objectOf("acme.example/v1", "AcmeCluster", f.namespace, "c1")
 	f.must(unstructured.SetNestedStringSlice(acme.Object, []string{"10.9.0.0/16"}, "spec", "networks"))
 	f.must(f.client.Create(t.Context(), acme))
 	f.must(f.cp.Apply(t.Context(), []byte(acmeRow)))
@@ -181,7 +181,7 @@ func ofKind(kind string) func(*clusterv1.Cluster) {
 	return func(c *clusterv1.Cluster) { c.Spec.InfrastructureRef.Kind = kind }
 }
 
-func infrastructure(apiVersion, kind, namespace, name string) *unstructured.Unstructured {
+func objectOf(apiVersion, kind, namespace, name string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion(apiVersion)
 	u.SetKind(kind)

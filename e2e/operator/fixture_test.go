@@ -228,7 +228,7 @@ func (f *fixture) addEntry(proxy *v1alpha1.CorporateProxy, entry string) {
 func (f *fixture) report(name, reason string) *v1alpha1.ProxyReport {
 	f.Helper()
 	return f.awaitReport(name, "Ready with reason "+reason, func(r *v1alpha1.ProxyReport) bool {
-		return conditionOf(r.Status.Conditions, v1alpha1.ConditionReady).Reason == reason
+		return readyReason(r) == reason
 	})
 }
 
@@ -256,6 +256,10 @@ func conditionOf(all []metav1.Condition, kind string) metav1.Condition {
 		return *c
 	}
 	return metav1.Condition{}
+}
+
+func readyReason(report *v1alpha1.ProxyReport) string {
+	return conditionOf(report.Status.Conditions, v1alpha1.ConditionReady).Reason
 }
 
 func readyMessage(report *v1alpha1.ProxyReport) string {

@@ -2,6 +2,7 @@ package operator_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -14,12 +15,8 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	registrationv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -45,8 +42,8 @@ func TestKillsDuringAFanOutLeaveEverySecretWhole(t *testing.T) {
 	f := newOwnFixture(t, "--concurrency=4") // slow enough to be caught in the act
 	h := watchEtcd(f)
 	limit := h.gate()
-	source := f.source("killed", map[string]string{"http": killedOldURL, "https": killedOldURL, "noProxy": killedOldNoProxy})
-	f.awaitProxy(f.proxy("killed"), func(p *v1alpha1.CorporateProxy) bool {
+	f.source("killed", map[string]string{"http": killedOldURL, "https": killedOldURL, "noProxy": killedOldNoProxy})
+	f.awaitProxy(f.proxy("killed"), "Ready", func(p *v1alpha1.CorporateProxy) bool {
 		return meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionReady)
 	})
 	for i := range size {
@@ -57,9 +54,9 @@ func TestKillsDuringAFanOutLeaveEverySecretWhole(t *testing.T) {
 	f.awaitReady(size)
 
 	limit.Store(0)
-	modify(f, source, func(s *corev1.Secret) {
-		for key, value := range s.Data {
-			s.Data[key] = []byte(toNew.Replace(string(value)))
+	f.setSource("killed", func(data map[string][]byte) {
+		for key, value := range data {
+			data[key] = []byte(toNew.Replace(string(value)))
 		}
 	})
 	for _, victim := range []struct {
@@ -95,10 +92,7 @@ func TestKillsDuringAFanOutLeaveEverySecretWhole(t *testing.T) {
 func (f *fixture) startAPIServerOnceItIsMissed(ctx context.Context) error {
 	controlplanetest.Await(f, "the operator's failure", func(context.Context) (bool, error) {
 		log, err := f.operator.Log()
-		if err == nil && !strings.Contains(log, "connection refused") {
-			err = fmt.Errorf("its log ends with %q", log[max(0, len(log)-500):])
-		}
-		return err == nil, err
+		return controlplanetest.Holds(strings.Contains(log, "connection refused"), "its log ends with %q (%v)", log[max(0, len(log)-500):], err)
 	})
 	return f.cp.StartAPIServer(ctx)
 }
@@ -128,24 +122,21 @@ func (h *etcdHistory) gate() (limit *atomic.Int64) {
 		limit.Store(math.MaxInt64)
 		server.Close()
 	})
-	h.must(h.client.Create(h.Context(), &registrationv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: "gate"},
-		Webhooks: []registrationv1.ValidatingWebhook{{
-			Name: "gate.fairlead.test",
-			ClientConfig: registrationv1.WebhookClientConfig{
-				URL:      &server.URL,
-				CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
-			},
-			Rules: []registrationv1.RuleWithOperations{{
-				Operations: []registrationv1.OperationType{registrationv1.Update},
-				Rule:       registrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"secrets"}},
-			}},
-			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: h.namespace}},
-			TimeoutSeconds:          ptr.To[int32](30), // then the operator tries again
-			SideEffects:             ptr.To(registrationv1.SideEffectClassNone),
-			AdmissionReviewVersions: []string{"v1"},
-		}},
-	}))
+	const webhook = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: gate}
+webhooks:
+- name: gate.fairlead.test
+  clientConfig: {url: %q, caBundle: %s}
+  rules: [{operations: [UPDATE], apiGroups: [""], apiVersions: [v1], resources: [secrets]}]
+  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %s}}
+  timeoutSeconds: 30 # then the operator tries again
+  sideEffects: None
+  admissionReviewVersions: [v1]
+`
+	authority := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	h.must(h.cp.Apply(h.Context(), fmt.Appendf(nil, webhook, server.URL, authority, h.namespace)))
 	return limit
 }
 
@@ -165,10 +156,7 @@ func (f *fixture) awaitReady(size int) {
 				return false, fmt.Errorf("%s is not ready", reports.Items[i].Name)
 			}
 		}
-		if len(reports.Items) != size {
-			return false, fmt.Errorf("there are %d reports", len(reports.Items))
-		}
-		return true, nil
+		return controlplanetest.Holds(len(reports.Items) == size, "there are %d reports", len(reports.Items))
 	})
 }
 

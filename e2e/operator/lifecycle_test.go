@@ -18,9 +18,8 @@ import (
 func TestACreatedClusterGetsBothSecretsFromThePublishedExample(t *testing.T) {
 	f := newFixture(t)
 	f.exampleProxy()
-	cluster := f.cluster("c1")
+	cluster := f.servedCluster("c1")
 	report := f.report("c1", "Applied")
-	f.awaitNoProxy("c1", exampleMerged)
 
 	values, _ := f.secrets("c1")
 	if len(values.Data) != 1 {
@@ -61,8 +60,7 @@ func TestAChangeOfTheInstallationReachesEveryCluster(t *testing.T) {
 func TestDirectBlanksBothSecretsAndKeepsThem(t *testing.T) {
 	f := newFixture(t)
 	f.exampleProxy(func(p *v1alpha1.CorporateProxy) { p.Spec.Delegation.Direct = "Allowed" })
-	f.cluster("c1")
-	f.awaitNoProxy("c1", exampleMerged)
+	f.servedCluster("c1")
 
 	override := f.override("c1", v1alpha1.ProxyOverrideSpec{Mode: v1alpha1.ModeDirect})
 	f.awaitReport("c1", "mode Direct", func(r *v1alpha1.ProxyReport) bool { return r.Status.Mode == "Direct" })

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -118,8 +117,7 @@ func (f *fixture) awaitNodes(cluster string, want ...int32) *v1alpha1.ReportedNo
 func (f *fixture) changeSource(cluster string, change func(map[string][]byte)) {
 	f.Helper()
 	before := f.secret(cluster + render.SystemdSuffix).ResourceVersion
-	source := secretNamed(operator.Namespace, "example-"+f.namespace)
-	modify(f, source, func(s *corev1.Secret) { change(s.Data) })
+	f.setSource("example-"+f.namespace, change)
 	controlplanetest.Await(f, "the change in "+cluster, func(context.Context) (bool, error) {
 		return controlplanetest.Holds(f.secret(cluster+render.SystemdSuffix).ResourceVersion != before, "its Secret is that of before")
 	})
@@ -131,11 +129,17 @@ func otherPassword(password string) func(map[string][]byte) {
 	}
 }
 
+// otherOrder turns the list round.
+func otherOrder(data map[string][]byte) {
+	entries := strings.Split(string(data["noProxy"]), ",")
+	slices.Reverse(entries)
+	data["noProxy"] = []byte(strings.Join(entries, ","))
+}
+
 func TestMachinesBuiltBeforeAChangeAreCountedInReportAndMetric(t *testing.T) {
 	f := newFixture(t)
 	f.exampleProxy()
-	f.cluster("c1")
-	f.report("c1", "Applied")
+	f.servedCluster("c1")
 	kcp, md := f.controlPlane("c1"), f.deployment("c1", "c1-md")
 	f.machine("c1", "cp-0", kcp)
 	f.machine("c1", "md-0", md)
@@ -143,14 +147,13 @@ func TestMachinesBuiltBeforeAChangeAreCountedInReportAndMetric(t *testing.T) {
 	alone := f.machine("c1", "alone", nil)
 	f.pool("c1", "mp")
 	f.machine("another", "another-0", nil)
-	nodes := f.awaitNodes("c1", 4, 0, 1, 0)
-	if nodes.Since != nil {
-		t.Errorf("since %v, although nothing has changed", nodes.Since)
+	if since := f.awaitNodes("c1", 4, 0, 1, 0).Since; since != nil {
+		t.Errorf("since %v, although nothing has changed", since)
 	}
 
 	f.nextSecondOf(alone.CreationTimestamp)
 	f.changeSource("c1", otherPassword("changed"))
-	nodes = f.awaitNodes("c1", 4, 4, 1, 1)
+	nodes := f.awaitNodes("c1", 4, 4, 1, 1)
 	if diff := cmp.Diff([]v1alpha1.ReportedOwner{
 		{Machines: 1, Outdated: 1},
 		{Kind: "KubeadmControlPlane", Name: "c1-cp", Machines: 1, Outdated: 1},
@@ -189,8 +192,7 @@ func TestMachinesBuiltBeforeAChangeAreCountedInReportAndMetric(t *testing.T) {
 func TestWhatTellsMachinesNothingNewMakesNoneOutdated(t *testing.T) {
 	f := newFixture(t)
 	f.exampleProxy()
-	f.cluster("c1")
-	f.report("c1", "Applied")
+	f.servedCluster("c1")
 	f.machine("c1", "m", nil)
 	f.changeSource("c1", otherPassword("first"))
 	counted := f.awaitNodes("c1", 1, 1, 0, 0).Since
@@ -204,11 +206,7 @@ func TestWhatTellsMachinesNothingNewMakesNoneOutdated(t *testing.T) {
 			t.Errorf("%s moved since from %v to %v", what, counted, nodes.Since)
 		}
 	}
-	f.changeSource("c1", func(data map[string][]byte) {
-		entries := strings.Split(string(data["noProxy"]), ",")
-		slices.Reverse(entries)
-		data["noProxy"] = []byte(strings.Join(entries, ","))
-	})
+	f.changeSource("c1", otherOrder)
 	same("another order")
 	f.must(f.client.Delete(t.Context(), f.secret("c1-systemd-proxy")))
 	same("a Secret that is written again")
@@ -223,8 +221,7 @@ func TestALostWriteMemoryMakesNoMachineOutdatedAndALaterChangeDoes(t *testing.T)
 	f.machine("c1", "m", nil)
 	f.awaitNodes("c1", 1, 0, 0, 0)
 	f.nextSecond("c1")
-	memory := secretNamed(operator.Namespace, "fairlead-write-memory")
-	f.must(f.client.Delete(t.Context(), memory))
+	f.must(f.client.Delete(t.Context(), secretNamed(operator.Namespace, "fairlead-write-memory")))
 	after := f.awaitReport("c1", "another key", func(r *v1alpha1.ProxyReport) bool { return r.Status.Nodes.HMAC != before })
 	if after.Status.Nodes.Since != nil || after.Status.Nodes.Outdated != 0 {
 		t.Errorf("%+v", after.Status.Nodes)
@@ -232,8 +229,7 @@ func TestALostWriteMemoryMakesNoMachineOutdatedAndALaterChangeDoes(t *testing.T)
 
 	// While the operator is down, what it reads changes; it writes when it is back.
 	f.must(f.operator.Stop())
-	source := secretNamed(operator.Namespace, "example-"+f.namespace)
-	modify(f, source, func(s *corev1.Secret) { otherPassword("changed")(s.Data) })
+	f.setSource("example-"+f.namespace, otherPassword("changed"))
 	f.machine("c1", "built-while-it-was-down", nil)
 	f.startOperator()
 	f.awaitNodes("c1", 2, 2, 0, 0)

@@ -14,6 +14,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -79,11 +80,9 @@ func (f *fixture) liveThrough() (keyLines []string) {
 	f.must(f.client.Create(f.Context(), secretNamed(f.namespace, "taken-cluster-values")))
 	f.cluster("taken")
 	f.report("taken", "NameTaken")
-	frozen := true
-	f.must(f.client.Create(f.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "frozen-cluster-values", Annotations: map[string]string{render.AdoptKey: "true"}},
-		Immutable:  &frozen, Data: map[string][]byte{"values": []byte("x")},
-	}))
+	frozen := secretNamed(f.namespace, "frozen-cluster-values")
+	frozen.Annotations, frozen.Immutable, frozen.StringData = map[string]string{render.AdoptKey: "true"}, ptr.To(true), map[string]string{"values": "x"}
+	f.must(f.client.Create(f.Context(), frozen))
 	f.cluster("frozen")
 	f.report("frozen", "Refused")
 
@@ -169,18 +168,20 @@ func (f *fixture) everywhere() map[string]string {
 	f.must(err)
 	events := &eventsv1.EventList{}
 	controlplanetest.Await(f, "events", func(ctx context.Context) (bool, error) {
-		if err := f.client.List(ctx, events); err != nil {
-			return false, err
-		}
-		return controlplanetest.Holds(len(events.Items) > 5, "there are %d", len(events.Items))
+		err := f.client.List(ctx, events)
+		return controlplanetest.Holds(err == nil && len(events.Items) > 5, "there are %d (%v)", len(events.Items), err)
 	})
 	audit, err := f.cp.AuditEvents(0)
 	f.must(err)
+	audited := f.json(audit)
+	if strings.Count(audited, operator.User) < 10 {
+		f.Error("the audit log has hardly anything of the operator")
+	}
 	return map[string]string{
 		"operator log":     log,
 		"metrics":          metrics,
 		"events":           f.text(events),
-		"audit log":        f.auditText(audit),
+		"audit log":        audited,
 		"custom resources": f.text(&v1alpha1.CorporateProxyList{}) + f.text(&v1alpha1.ProxyOverrideList{}) + f.text(&v1alpha1.ProxyReportList{}),
 		"ConfigMaps":       f.text(&corev1.ConfigMapList{}) + " ",
 	}
@@ -190,17 +191,12 @@ func (f *fixture) everywhere() map[string]string {
 func (f *fixture) text(list client.ObjectList) string {
 	f.Helper()
 	f.must(f.client.List(f.Context(), list))
-	text, err := json.Marshal(list)
-	f.must(err)
-	return string(text)
+	return f.json(list)
 }
 
-func (f *fixture) auditText(events any) string {
+func (f *fixture) json(content any) string {
 	f.Helper()
-	text, err := json.Marshal(events)
+	text, err := json.Marshal(content)
 	f.must(err)
-	if strings.Count(string(text), operator.User) < 10 {
-		f.Error("the audit log has hardly anything of the operator")
-	}
 	return string(text)
 }

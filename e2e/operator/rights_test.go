@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/client-go/rest"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -49,9 +48,7 @@ var atHome = rights.Table{
 func TestAStolenTokenMayDoExactlyWhatIsListed(t *testing.T) {
 	f := newFixture(t)
 	f.installRollout()
-	resources, err := rights.Resources(f.cp.Admin())
-	f.must(err)
-	facts := f.infrastructure(resources)
+	facts := f.infrastructure()
 	rightstest.May(t, f.cp, f.operator.Config, atHome, map[string]rights.Table{
 		f.namespace: rights.Union(everywhere, facts), operator.Namespace: rights.Union(everywhere, facts, atHome),
 	})
@@ -59,8 +56,10 @@ func TestAStolenTokenMayDoExactlyWhatIsListed(t *testing.T) {
 
 // infrastructure are the kinds with provider facts that other tests have installed here, some with a role of their own.
 // What the role of config/rbac has is for config/provider_facts_test.go to say.
-func (f *fixture) infrastructure(resources []rights.Resource) rights.Table {
+func (f *fixture) infrastructure() rights.Table {
 	f.Helper()
+	resources, err := rights.Resources(f.cp.Admin())
+	f.must(err)
 	role := &rbacv1.ClusterRole{}
 	f.must(f.client.Get(f.Context(), client.ObjectKey{Name: "fairlead-provider-facts"}, role))
 	facts := rights.Table{}
@@ -84,8 +83,7 @@ func TestTheOperatorUsesEveryRightItHasAndMissesNone(t *testing.T) {
 		p.Spec.ClusterValues.ConfigMap, p.Spec.Rollout = true, &v1alpha1.Rollout{}
 	})
 	a := f.build("a", "md-1")
-	f.cluster("gone")
-	f.report("gone", "Applied")
+	f.servedCluster("gone")
 	f.override("nobody", v1alpha1.ProxyOverrideSpec{})
 	f.changeSource("a", otherPassword("changed"))
 	since := f.awaitNodes("a", 2, 2, 0, 0).Since
@@ -118,6 +116,6 @@ func TestEvenAnAdministratorsRightsLetAStolenTokenWriteOnlyWhatIsListed(t *testi
 	t.Run("but whoever may impersonate is somebody else", func(t *testing.T) {
 		somebody := rest.CopyConfig(f.operator.Config)
 		somebody.Impersonate = rest.ImpersonationConfig{UserName: "somebody", Groups: []string{"system:masters"}}
-		f.must(f.clientFor(somebody).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: f.named("x")}, client.DryRunAll))
+		f.must(f.clientFor(somebody).Create(t.Context(), configMapNamed(f.namespace, "x"), client.DryRunAll))
 	})
 }

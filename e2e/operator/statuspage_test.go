@@ -55,12 +55,10 @@ func (f *fixture) awaitVisit(url, token, etag string, want int, has func(body st
 	f.Helper()
 	var body, tag string
 	controlplanetest.Await(f, fmt.Sprintf("%d of %s", want, url), func(ctx context.Context) (bool, error) {
-		status, text, seen, err := f.visit(ctx, url, token, etag)
-		body, tag = text, seen
-		if err != nil || status != want || !has(text) {
-			return false, fmt.Errorf("%d %.300s %w", status, text, err)
-		}
-		return true, nil
+		var status int
+		var err error
+		status, body, tag, err = f.visit(ctx, url, token, etag)
+		return controlplanetest.Holds(err == nil && status == want && has(body), "%d %.300s (%v)", status, body, err)
 	})
 	return body, tag
 }
@@ -93,23 +91,18 @@ func TestTheStatusPageIsForThoseWithTheRightAndShowsWhatChanges(t *testing.T) {
 		f.awaitVisit(f.page("http", path), "nonsense", "", http.StatusUnauthorized, anything)
 	}
 	f.exampleProxy()
-	f.cluster("c1")
-	f.report("c1", "Applied")
+	f.servedCluster("c1")
 	shown := func(body string) bool { return strings.Contains(body, `"c1"`) }
 	var page, etag string
 	controlplanetest.Await(t, "a page that stays as it is", func(ctx context.Context) (bool, error) {
 		page, etag = f.awaitVisit(f.page("http", "/status"), reader.BearerToken, "", http.StatusOK, shown)
 		status, _, _, err := f.visit(ctx, f.page("http", "/status"), reader.BearerToken, etag)
-		if err != nil {
-			return false, err
-		}
-		return controlplanetest.Holds(status == http.StatusNotModified, "it is answered %d", status)
+		return controlplanetest.Holds(err == nil && status == http.StatusNotModified, "it is answered %d (%v)", status, err)
 	})
 	if strings.Contains(page, "mySuperSecretPassword") || strings.Contains(page, "myProxyUser") {
 		t.Error("the page has a password")
 	}
-	f.cluster("c2")
-	f.report("c2", "Applied")
+	f.servedCluster("c2")
 	f.awaitVisit(f.page("http", "/status"), reader.BearerToken, etag, http.StatusOK, func(body string) bool { return shown(body) && strings.Contains(body, `"c2"`) })
 	body, _ := f.awaitVisit(f.page("http", "/status.json"), reader.BearerToken, "", http.StatusOK, anything)
 	var p picture.Picture
@@ -141,22 +134,16 @@ func TestTheStatusPageIsForThoseWithTheRightAndShowsWhatChanges(t *testing.T) {
 // awaitPageRights sweeps what the operator's token may do now.
 func (f *fixture) awaitPageRights() {
 	f.Helper()
-	resources, err := rights.Resources(f.cp.Admin())
-	f.must(err)
 	var role rbacv1.ClusterRole
 	f.must(f.client.Get(f.Context(), client.ObjectKey{Name: "fairlead-status-page"}, &role))
 	if len(role.Rules) != len(ofStatusPage) {
 		f.Errorf("%v", role.Rules)
 	}
-	withPage, err := rights.Allowed(f.Context(), f.operator.Config, resources, f.namespace, ofStatusPage)
-	f.must(err)
-	want := rights.WithEverybody(everywhere, f.infrastructure(resources), ofStatusPage)
+	want := rights.Union(everywhere, f.infrastructure(), ofStatusPage)
 	for _, owner := range []string{"machinedeployments.cluster.x-k8s.io", "kubeadmcontrolplanes.controlplane.cluster.x-k8s.io"} { // config/rollout
 		delete(want, owner)
 	}
-	for _, line := range rights.Diff(withPage, want) {
-		f.Error(line)
-	}
+	rightstest.May(f, f.cp, f.operator.Config, ofStatusPage, map[string]rights.Table{f.namespace: want})
 	rightstest.UsesAll(f, f.cp, operator.User, ofStatusPage)
 }
 

@@ -105,7 +105,7 @@ func override(spec v1alpha1.ProxyOverrideSpec) func(*tenant, string) error {
 // aws creates a cluster whose infrastructure object has this network.
 func aws(network string) func(*tenant, string) error {
 	return func(t *tenant, name string) error {
-		object := infrastructure("infrastructure.cluster.x-k8s.io/v1beta2", "AWSCluster", t.namespace, name)
+		object := objectOf("infrastructure.cluster.x-k8s.io/v1beta2", "AWSCluster", t.namespace, name)
 		t.must(unstructured.SetNestedField(object.Object, network, "spec", "network", "vpc", "cidrBlock"))
 		return errors.Join(t.create(object), t.create(t.own(name, ofKind("AWSCluster"))))
 	}

@@ -2,7 +2,6 @@ package operator_test
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -60,18 +59,9 @@ func (f *fixture) filled() (filled, map[string]string) {
 // fillForUpgrade makes clusters of every kind, with machines.
 func (f *fixture) fillForUpgrade() (clusters []string) {
 	f.Helper()
-	labelled := func(kind string) func(*clusterv1.Cluster) {
-		return func(c *clusterv1.Cluster) { c.Labels["kind"] = kind }
-	}
-	forKind := func(kind string, change func(*v1alpha1.CorporateProxy)) func(*v1alpha1.CorporateProxy) {
-		return func(p *v1alpha1.CorporateProxy) {
-			p.Spec.ClusterSelector.MatchLabels["kind"] = kind
-			change(p)
-		}
-	}
 	for kind, change := range map[string]func(*v1alpha1.CorporateProxy){
 		"exact":    func(*v1alpha1.CorporateProxy) {},
-		"portable": func(p *v1alpha1.CorporateProxy) { p.Spec.Form = "" },
+		"portable": newestForm,
 		"plain":    func(p *v1alpha1.CorporateProxy) { p.Spec.Form, p.Spec.ClusterValues.ConfigMap = "", true },
 		"node": func(p *v1alpha1.CorporateProxy) {
 			p.Spec.Form, p.Spec.Node.Units = "", []string{"docker.service"}
@@ -85,16 +75,14 @@ func (f *fixture) fillForUpgrade() (clusters []string) {
 		},
 	} {
 		f.source(kind+"-"+f.namespace, example())
-		f.proxy(kind+"-"+f.namespace, forKind(kind, change))
-		f.cluster(kind, labelled(kind))
+		f.proxy(kind+"-"+f.namespace, change, func(p *v1alpha1.CorporateProxy) { p.Spec.ClusterSelector.MatchLabels["kind"] = kind })
+		f.cluster(kind, label("kind", kind))
 		clusters = append(clusters, kind)
 	}
 	f.source("credentials-"+f.namespace, map[string]string{"username": "me", "password": "S3cret$$%"})
 	f.cluster("unproxied", func(c *clusterv1.Cluster) { c.Labels = nil })
-	f.cluster("direct", labelled("node"))
-	f.must(f.client.Create(f.Context(), &v1alpha1.ProxyOverride{
-		ObjectMeta: f.named("direct"), Spec: v1alpha1.ProxyOverrideSpec{Mode: v1alpha1.ModeDirect},
-	}))
+	f.cluster("direct", label("kind", "node"))
+	f.override("direct", v1alpha1.ProxyOverrideSpec{Mode: v1alpha1.ModeDirect})
 	return append(clusters, "unproxied", "direct")
 }
 
@@ -125,9 +113,7 @@ func TestAnUpgradeChangesNoSecretAndOutdatesNoMachine(t *testing.T) {
 		f.nextSecondOf(f.machine(cluster, cluster+"-old", nil).CreationTimestamp)
 	}
 	// One change, so that machines are outdated and others are not.
-	modify(f, secretNamed(operator.Namespace, "exact-"+f.namespace), func(s *corev1.Secret) {
-		s.Data["noProxy"] = []byte("changed.example")
-	})
+	f.setSource("exact-"+f.namespace, func(data map[string][]byte) { data["noProxy"] = []byte("changed.example") })
 	since := f.awaitNodes("exact", 1, 1, 0, 0).Since
 	controlplanetest.Await(t, "a moment after the change", func(context.Context) (bool, error) {
 		return controlplanetest.Holds(!time.Now().Before(since.Time), "it is of %s", since)
@@ -167,11 +153,8 @@ func TestAnUpgradeChangesNoSecretAndOutdatesNoMachine(t *testing.T) {
 		t.Errorf("an upgrade changes what there is: %s", different)
 	}
 	for _, cluster := range clusters {
-		controlplanetest.Await(t, "reports as they were", func(context.Context) (bool, error) {
-			if r := f.report(cluster, "Applied"); r.Status.Nodes != nil && r.Status.Nodes.Outdated != 0 && cluster != "exact" {
-				return false, fmt.Errorf("%s: machines are outdated", cluster)
-			}
-			return true, nil
+		f.awaitReport(cluster, "Applied, with no outdated machine that was not before", func(r *v1alpha1.ProxyReport) bool {
+			return readyReason(r) == "Applied" && (r.Status.Nodes == nil || r.Status.Nodes.Outdated == 0 || cluster == "exact")
 		})
 	}
 }
@@ -181,16 +164,11 @@ func (f *fixture) awaitReconciled(atLeast float64) {
 	f.Helper()
 	controlplanetest.Await(f, "reconciles", func(ctx context.Context) (bool, error) {
 		page, err := f.operator.Metrics(ctx)
-		if err != nil {
-			return false, err
-		}
 		done := process.Sum(page, `controller_runtime_reconcile_total{controller="cluster",result="requeue_after"}`)
 		active := process.Sum(page, `controller_runtime_active_workers{controller="cluster"}`)
 		depth := process.Sum(page, `workqueue_depth{controller="cluster",name="cluster",priority="0"}`) +
 			process.Sum(page, `workqueue_depth{controller="cluster",name="cluster",priority="-100"}`)
-		if done < atLeast || active > 0 || depth > 0 {
-			return false, fmt.Errorf("%v reconciles, %v active, %v queued", done, active, depth)
-		}
-		return true, nil
+		is := err == nil && done >= atLeast && active == 0 && depth == 0
+		return controlplanetest.Holds(is, "%v reconciles, %v active, %v queued (%v)", done, active, depth, err)
 	})
 }

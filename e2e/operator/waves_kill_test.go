@@ -3,9 +3,11 @@ package operator_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -161,15 +163,10 @@ func (w *waves) awaitRefused(mark controlplane.AuditMark, what string) {
 	w.Helper()
 	controlplanetest.AwaitWithin(w, patience, "the operator to try, "+what, func(context.Context) (bool, error) {
 		events, err := w.cp.AuditEvents(mark, controlplane.ByUser(operator.User))
-		if err != nil {
-			return false, err
-		}
-		for _, e := range events {
-			if s := e.ResponseStatus; s != nil && strings.Contains(s.Message, "this far") {
-				return true, nil
-			}
-		}
-		return false, fmt.Errorf("none of %d requests was refused", len(events))
+		refused := slices.ContainsFunc(events, func(e auditv1.Event) bool {
+			return e.ResponseStatus != nil && strings.Contains(e.ResponseStatus.Message, "this far")
+		})
+		return controlplanetest.Holds(refused, "none of %d requests was refused (%v)", len(events), err)
 	})
 }
 
