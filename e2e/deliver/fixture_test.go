@@ -25,6 +25,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/deliver"
 	"github.com/fairlead-io/fairlead/e2e/deployment"
+	"github.com/fairlead-io/fairlead/e2e/observe"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 )
 
@@ -91,8 +92,7 @@ func (m *management) must(err error) {
 
 func clientFor(t testing.TB, config *rest.Config) client.Client {
 	t.Helper()
-	c := controlplanetest.Client(t, config, operator.Scheme)
-	return c
+	return controlplanetest.Client(t, config, operator.Scheme)
 }
 
 func (m *management) key(name string) types.NamespacedName {
@@ -108,13 +108,9 @@ func (m *management) password(password string) {
 func (m *management) cluster(name string, workload *controlplane.ControlPlane, labels map[string]string) *clusterv1.Cluster {
 	m.Helper()
 	if workload != nil {
-		path, err := workload.Kubeconfig(workload.Admin())
+		kubeconfig, err := observe.Kubeconfig(workload, workload.Admin())
 		m.must(err)
-		text := controlplanetest.ReadFile(m, path)
-		m.must(m.client.Create(m.Context(), &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: name + "-kubeconfig", Labels: map[string]string{clusterv1.ClusterNameLabel: name}},
-			Type:       clusterv1.ClusterSecretType, Data: map[string][]byte{"value": text},
-		}))
+		m.must(m.client.Create(m.Context(), observe.SecretOf(m.namespace, name, kubeconfig)))
 	}
 	cluster := operator.Cluster(m.namespace, name)
 	maps.Copy(cluster.Labels, labels)
@@ -142,19 +138,10 @@ func (m *management) await(cluster, status, reason string) *v1alpha1.ProxyReport
 	m.Helper()
 	report := &v1alpha1.ProxyReport{}
 	controlplanetest.Await(m, cluster+": Delivered="+status+" "+reason, func(ctx context.Context) (bool, error) {
-		if err := m.client.Get(ctx, m.key(cluster), report); err != nil {
-			return false, err
-		}
-		got := "none"
-		if c := meta.FindStatusCondition(report.Status.Conditions, v1alpha1.ConditionDelivered); c != nil {
-			if string(c.Status) == status && c.Reason == reason {
-				return true, nil
-			}
-			got = fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
-		} else if status == "" {
-			return true, nil
-		}
-		return false, fmt.Errorf("%s; delivered %+v; %+v", got, report.Status.Delivered, report.Status.Conditions)
+		err := m.client.Get(ctx, m.key(cluster), report)
+		c := meta.FindStatusCondition(report.Status.Conditions, v1alpha1.ConditionDelivered)
+		is := c == nil && status == "" || c != nil && string(c.Status) == status && c.Reason == reason
+		return controlplanetest.Holds(err == nil && is, "%+v; delivered %+v; %+v (%v)", c, report.Status.Delivered, report.Status.Conditions, err)
 	})
 	return report
 }
@@ -177,10 +164,7 @@ func (m *management) awaitNoSets(cluster string) {
 	m.Helper()
 	controlplanetest.Await(m, "the end of what was made for "+cluster, func(ctx context.Context) (bool, error) {
 		names, err := m.sets(ctx, cluster)
-		if err == nil && len(names) > 0 {
-			err = fmt.Errorf("%v", names)
-		}
-		return err == nil, err
+		return controlplanetest.Holds(err == nil && len(names) == 0, "%v (%v)", names, err)
 	})
 }
 
@@ -204,13 +188,8 @@ func (m *management) awaitArrived(workload client.Client, password string) *core
 	var secret *corev1.Secret
 	controlplanetest.Await(m, "the password in the workload cluster", func(ctx context.Context) (bool, error) {
 		var err error
-		if secret, err = arrived(ctx, workload); err != nil {
-			return false, err
-		}
-		if !strings.Contains(string(secret.Data["HTTPS_PROXY"]), ":"+password+"@") {
-			return false, errors.New("it is another")
-		}
-		return true, nil
+		secret, err = arrived(ctx, workload)
+		return controlplanetest.Holds(err == nil && strings.Contains(string(secret.Data["HTTPS_PROXY"]), ":"+password+"@"), "it is another (%v)", err)
 	})
 	return secret
 }

@@ -3,8 +3,6 @@ package deliver_test
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -12,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/deliver"
+	"github.com/fairlead-io/fairlead/e2e/observe"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 )
 
@@ -63,10 +63,7 @@ func (m *management) withoutLabel(client.Client) {
 	controlplanetest.Await(m, "the report", func(ctx context.Context) (bool, error) {
 		report := &v1alpha1.ProxyReport{}
 		err := m.client.Get(ctx, m.key("c"), report)
-		if err == nil && len(report.Status.Secrets) == 0 {
-			err = fmt.Errorf("no Secret in %+v", report.Status)
-		}
-		return err == nil, err
+		return controlplanetest.Holds(err == nil && len(report.Status.Secrets) > 0, "no Secret in %+v (%v)", report.Status, err)
 	})
 	if names, err := m.sets(m.Context(), "c"); len(names) > 0 || err != nil {
 		m.Error(names, err)
@@ -104,11 +101,9 @@ func (m *management) changed(workload client.Client) {
 		m.Error("it was made anew")
 	}
 	controlplanetest.Await(m, "the report of the new settings", func(context.Context) (bool, error) {
-		report := m.await("c", "True", "Delivered")
-		if report.Status.Delivered.HMAC != report.Status.Secrets[0].HMAC {
-			return false, fmt.Errorf("delivered is %+v, and not %+v", report.Status.Delivered, report.Status.Secrets[0])
-		}
-		return true, nil
+		status := m.await("c", "True", "Delivered").Status
+		is := status.Delivered.HMAC == status.Secrets[0].HMAC
+		return controlplanetest.Holds(is, "delivered is %+v, and not %+v", status.Delivered, status.Secrets[0])
 	})
 }
 
@@ -121,7 +116,7 @@ func (m *management) drift(workload client.Client) {
 	m.must(err)
 	was := m.payload("c")
 	controlplanetest.Await(m, "a renewal", func(context.Context) (bool, error) {
-		return m.renewed(was)
+		return controlplanetest.Holds(!bytes.Equal(m.payload("c").Data["objects"], was.Data["objects"]), "the payload is that of before")
 	})
 	again, err := arrived(m.Context(), workload)
 	m.must(err)
@@ -139,14 +134,6 @@ func (m *management) drift(workload client.Client) {
 	if namespace.Labels["theirs"] != "yes" {
 		m.Errorf("labels %v", namespace.Labels)
 	}
-}
-
-// renewed reports whether the payload was written again.
-func (m *management) renewed(since *corev1.Secret) (bool, error) {
-	if bytes.Equal(m.payload("c").Data["objects"], since.Data["objects"]) {
-		return false, errors.New("it is that of before")
-	}
-	return true, nil
 }
 
 // paused: neither renewals nor changes, until it is resumed.
@@ -170,17 +157,10 @@ func (m *management) awaitLooks(cluster string, times int) {
 	mark, err := m.cp.AuditMark()
 	m.must(err)
 	controlplanetest.Await(m, "looks at "+cluster, func(context.Context) (bool, error) {
-		events, err := m.cp.AuditEvents(mark, controlplane.ByUser(deliver.User), controlplane.OnResource("", "secrets"))
-		reads := 0
-		for _, e := range events {
-			if e.Verb == "get" && e.ObjectRef.Name == cluster+"-fairlead-source" {
-				reads++
-			}
-		}
-		if err == nil && reads < times {
-			err = fmt.Errorf("%d of %d", reads, times)
-		}
-		return err == nil, err
+		reads, err := m.cp.AuditEvents(mark, controlplane.ByUser(deliver.User), controlplane.OnResource("", "secrets"), func(e auditv1.Event) bool {
+			return e.Verb == "get" && e.ObjectRef.Name == cluster+"-fairlead-source"
+		})
+		return controlplanetest.Holds(err == nil && len(reads) >= times, "%d of %d (%v)", len(reads), times, err)
 	})
 }
 
@@ -224,10 +204,7 @@ func (m *management) reachedLike(name, other string) {
 	m.Helper()
 	kubeconfig := &corev1.Secret{}
 	m.must(m.client.Get(m.Context(), m.key(other+"-kubeconfig"), kubeconfig))
-	m.must(m.client.Create(m.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: name + "-kubeconfig", Labels: map[string]string{clusterv1.ClusterNameLabel: name}},
-		Type:       kubeconfig.Type, Data: kubeconfig.Data,
-	}))
+	m.must(m.client.Create(m.Context(), observe.SecretOf(m.namespace, name, kubeconfig.Data["value"])))
 }
 
 func (m *management) unlabelled(workload client.Client) {

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -41,11 +42,11 @@ func TestAMovedClusterKeepsWhatWasDelivered(t *testing.T) {
 	payload := source.payload("c")
 	source.must(source.core.Stop())
 	for _, kind := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"} { // of the core, which does not run
-		source.must(run(source, tools.Kubectl, "delete", kind, tools.ClusterAPICore.Name))
+		run(source, tools.Kubectl, "delete", kind, tools.ClusterAPICore.Name)
 	}
 	source.hasControlPlane("c")
 
-	source.must(run(source, tools.Clusterctl, "move", "--namespace", source.namespace, "--to-kubeconfig", target.cp.AdminKubeconfig()))
+	run(source, tools.Clusterctl, "move", "--namespace", source.namespace, "--to-kubeconfig", target.cp.AdminKubeconfig())
 	moved := target.payload("c")
 	if diff := cmp.Diff(payload.Data, moved.Data); diff != "" {
 		t.Error("another payload arrives") // not how: the password is in it
@@ -80,22 +81,16 @@ func (m *management) hasControlPlane(name string) {
 		meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{
 			Type: clusterv1.ClusterControlPlaneInitializedCondition, Status: metav1.ConditionTrue, Reason: "Initialized",
 		})
-		yes := true
-		c.Status.Initialization.ControlPlaneInitialized = &yes
+		c.Status.Initialization.ControlPlaneInitialized = ptr.To(true)
 	})
 }
 
 // run runs a program with the kubeconfig of a management cluster.
-func run(m *management, tool tools.Tool, args ...string) error {
-	path, err := tools.Build(m.Context(), tool, os.Stderr)
-	if err != nil {
-		return err
-	}
-	command := exec.CommandContext(m.Context(), path, args...)
+func run(m *management, tool tools.Tool, args ...string) {
+	m.Helper()
+	command := exec.CommandContext(m.Context(), controlplanetest.Tool(m, tool), args...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+m.cp.AdminKubeconfig(), "HOME="+m.cp.Dir(), "XDG_CONFIG_HOME="+m.cp.Dir())
-	output, err := command.CombinedOutput()
-	if err != nil {
-		m.Logf("%s", output)
+	if output, err := command.CombinedOutput(); err != nil {
+		m.Fatalf("%v: %s", err, output)
 	}
-	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,7 +91,7 @@ func (m *management) awaitObjects(workload client.Client, objects ...client.Obje
 		for _, object := range objects {
 			err = errors.Join(err, workload.Get(ctx, client.ObjectKeyFromObject(object), object))
 		}
-		return err == nil, err
+		return true, err
 	})
 }
 
@@ -98,13 +99,9 @@ func (m *management) awaitCopied(workload client.Client, namespace, password str
 	m.Helper()
 	controlplanetest.Await(m, "the copy in "+namespace, func(ctx context.Context) (bool, error) {
 		secret := &corev1.Secret{}
-		if err := workload.Get(ctx, types.NamespacedName{Namespace: namespace, Name: policies.Secret}, secret); err != nil {
-			return false, err
-		}
-		if !strings.Contains(string(secret.Data["https_proxy"]), ":"+password+"@") || !strings.Contains(string(secret.Data["no_proxy"]), "178.170.32.59") {
-			return false, errors.New("it has others")
-		}
-		return true, nil
+		err := workload.Get(ctx, types.NamespacedName{Namespace: namespace, Name: policies.Secret}, secret)
+		is := strings.Contains(string(secret.Data["https_proxy"]), ":"+password+"@") && strings.Contains(string(secret.Data["no_proxy"]), "178.170.32.59")
+		return controlplanetest.Holds(is, "it has others (%v)", err)
 	})
 }
 
@@ -115,15 +112,11 @@ func (m *management) awaitInjected(workload client.Client) {
 			ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "web"},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
 		}
-		if err := workload.Create(ctx, pod, client.DryRunAll); err != nil {
-			return false, err
-		}
-		for _, env := range pod.Spec.Containers[0].Env {
+		err := workload.Create(ctx, pod, client.DryRunAll)
+		has := slices.ContainsFunc(pod.Spec.Containers[0].Env, func(env corev1.EnvVar) bool {
 			from := env.ValueFrom
-			if env.Name == "HTTPS_PROXY" && from != nil && from.SecretKeyRef != nil && from.SecretKeyRef.Name == policies.Secret {
-				return true, nil
-			}
-		}
-		return false, fmt.Errorf("it has %v", pod.Spec.Containers[0].Env)
+			return env.Name == "HTTPS_PROXY" && from != nil && from.SecretKeyRef != nil && from.SecretKeyRef.Name == policies.Secret
+		})
+		return controlplanetest.Holds(has, "it has %v (%v)", pod.Spec.Containers[0].Env, err)
 	})
 }
