@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/clusterapi"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
@@ -105,21 +106,22 @@ func exampleSpec(t *testing.T, name string) bootstrapv1.KubeadmConfigSpec {
 // checkContainerd: the process has the variables, and who asks systemd for the unit's environment sees nothing.
 func checkContainerd(t *testing.T, m *machine.Machine) {
 	t.Helper()
-	environment, err := m.Run(t.Context(), "sh", "-c", "cat /proc/$(pidof containerd)/environ")
-	controlplanetest.Require(t, err)
+	environment := run(t, m, "cat /proc/$(pidof containerd)/environ")
 	for _, want := range []string{"HTTPS_PROXY=http://nodes%40corp.example:p%2540ss", "NO_PROXY=", "100.64.0.0/13", machine.EndpointAddress} {
 		if !strings.Contains(environment, want) {
 			t.Errorf("containerd lacks %s", want)
 		}
 	}
-	shown, err := m.Run(t.Context(), "systemctl", "show", "containerd.service")
-	controlplanetest.Require(t, err)
-	if strings.Contains(shown, "p%2540ss") || !strings.Contains(shown, "/etc/fairlead/proxy.env") {
+	if shown := run(t, m, "systemctl show containerd.service"); strings.Contains(shown, "p%2540ss") || !strings.Contains(shown, "/etc/fairlead/proxy.env") {
 		t.Error("systemctl show shows the password to everyone, or does not read the file")
 	}
-	permissions, err := m.Run(t.Context(), "stat", "--format=%a %U", "/etc/fairlead/proxy.env")
-	if err != nil || permissions != "600 root\n" {
-		t.Errorf("/etc/fairlead/proxy.env: %q (%v)", permissions, err)
+	wantPrivate(t, m, "/etc/fairlead/proxy.env")
+}
+
+func wantPrivate(t *testing.T, m *machine.Machine, file string) {
+	t.Helper()
+	if permissions := run(t, m, "stat --format='%a %U' "+file); permissions != "600 root\n" {
+		t.Errorf("%s: %q", file, permissions)
 	}
 }
 
@@ -140,8 +142,7 @@ func checkStaticPods(t *testing.T, m *machine.Machine) {
 	t.Helper()
 	run(t, m, "systemd-run --quiet --pipe --wait --property=EnvironmentFile=/etc/fairlead/proxy.env "+
 		"/usr/local/bin/kubeadm init phase control-plane all --config /run/kubeadm/kubeadm.yaml")
-	manifests, err := m.Run(t.Context(), "sh", "-c", "cat /etc/kubernetes/manifests/kube-*.yaml")
-	controlplanetest.Require(t, err)
+	manifests := run(t, m, "cat /etc/kubernetes/manifests/kube-*.yaml")
 	if strings.Count(manifests, "kind: Pod") != 3 || strings.Contains(strings.ToLower(manifests), "_proxy") {
 		t.Errorf("the manifests of the control plane are\n%s", manifests)
 	}
@@ -157,16 +158,10 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	n, err := machine.Start(t.Context())
+	authority, err := machine.NewAuthority("Example Corp Root CA")
 	controlplanetest.Require(t, err)
-	t.Cleanup(func() {
-		if err := n.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	s := &site{network: n}
-	s.authority, err = machine.NewAuthority("Example Corp Root CA")
-	controlplanetest.Require(t, err)
+	n := machinetest.Network(t)
+	s := &site{network: n, authority: authority}
 	for address, where := range map[string]machine.Namespace{
 		machine.InternetAddress: machine.Internet, machine.ServiceAddress: machine.Cluster, machine.EndpointAddress: machine.Cluster,
 	} {
@@ -177,7 +172,6 @@ func newSite(t *testing.T) *site {
 			s.internet = registry
 		}
 	}
-	controlplanetest.Require(t, n.CheckClosed(t.Context()))
 	s.squid, err = n.StartSquid(t.Context(), machine.SquidOptions{User: username, Password: password})
 	controlplanetest.Require(t, err)
 	return s
@@ -207,11 +201,14 @@ func (s *site) requests(t *testing.T) []machine.Request {
 	return requests
 }
 
-func run(t *testing.T, m *machine.Machine, script string) {
+// run runs a script, which must succeed, and returns its output.
+func run(t *testing.T, m *machine.Machine, script string) string {
 	t.Helper()
-	if out, err := m.Run(t.Context(), "sh", "-euc", script); err != nil {
+	out, err := m.Run(t.Context(), "sh", "-euc", script)
+	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	return out
 }
 
 // proxyURL is squid's, without credentials.

@@ -2,8 +2,6 @@ package nodes_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -55,7 +53,7 @@ func TestAMachineWithARelayFollowsANewPasswordAndNothingOfItRestarts(t *testing.
 		controlplanetest.Require(t, site.internet.Push(t.Context(), name))
 	}
 	fleet := newFleet(t, site.authority.PEM(), relayed())
-	m := site.boot(t, fleet.bootstrapData(t, exampleSpec(t, "kubeadm-debian-relay.yaml")), map[string]string{relayBinary: relayProgram(t)})
+	m := site.boot(t, fleet.bootstrapData(t, exampleSpec(t, "kubeadm-debian-relay.yaml")), map[string]string{relayBinary: controlplanetest.Program(t, "fairlead-relay")})
 	for _, host := range []string{machine.ServiceAddress, machine.EndpointAddress, machine.InternetName} {
 		controlplanetest.Require(t, m.Pull(t.Context(), host+"/"+image))
 	}
@@ -89,10 +87,7 @@ func TestAMachineWithARelayFollowsANewPasswordAndNothingOfItRestarts(t *testing.
 		run(t, m, "cp "+relayBinary+" "+relayBinary+".new; printf x >>"+relayBinary+".new; mv "+relayBinary+".new "+relayBinary)
 		controlplanetest.Await(t, "the restart of the relay", func(context.Context) (bool, error) {
 			now := strings.Fields(processes(t, m))
-			if now[1] == "0" || now[1] == strings.Fields(before)[1] {
-				return false, fmt.Errorf("they are %q", now)
-			}
-			return true, nil
+			return controlplanetest.Holds(now[1] != "0" && now[1] != strings.Fields(before)[1], "they are %q", now)
 		})
 		controlplanetest.Require(t, m.Pull(t.Context(), machine.InternetName+"/hello:3"))
 	})
@@ -114,10 +109,7 @@ func (s *site) awaitTunnels(t *testing.T, users ...string) {
 			}
 		}
 		slices.Sort(seen)
-		if !slices.Equal(seen, users) {
-			return false, fmt.Errorf("they are of %q", seen)
-		}
-		return true, nil
+		return controlplanetest.Holds(slices.Equal(seen, users), "they are of %q", seen)
 	})
 }
 
@@ -143,10 +135,7 @@ func TestAMachineWithoutTheProgramFetchesItThroughTheProxy(t *testing.T) {
 		// containerd collects what nobody needs a moment after the image is gone.
 		controlplanetest.Await(t, "nothing to be left of the image", func(ctx context.Context) (bool, error) {
 			left, err := m.Run(ctx, "sh", "-c", command)
-			if err == nil && left != "" {
-				err = fmt.Errorf("%s: %q", command, left)
-			}
-			return err == nil, err
+			return controlplanetest.Holds(err == nil && left == "", "%s: %q (%v)", command, left, err)
 		})
 	}
 	controlplanetest.Require(t, m.PowerOff(t.Context()))
@@ -158,7 +147,7 @@ func TestAMachineWithARelayThatKnowsNoProxyBoots(t *testing.T) {
 	site := newSite(t)
 	fleet := newFleet(t, site.authority.PEM(), relayed())
 	fleet.goDirect(t)
-	m := site.boot(t, fleet.bootstrapData(t, exampleSpec(t, "kubeadm-debian-relay.yaml")), map[string]string{relayBinary: relayProgram(t)})
+	m := site.boot(t, fleet.bootstrapData(t, exampleSpec(t, "kubeadm-debian-relay.yaml")), map[string]string{relayBinary: controlplanetest.Program(t, "fairlead-relay")})
 	controlplanetest.Require(t, m.Pull(t.Context(), machine.ServiceAddress+"/"+image))
 	failed, err := m.Run(t.Context(), "sh", "-c", "systemctl list-units --failed --plain --no-legend 'fairlead-*'; systemctl is-active fairlead-relay.socket")
 	if err != nil || failed != "active\n" {
@@ -173,11 +162,8 @@ func TestAMachineWithARelayThatKnowsNoProxyBoots(t *testing.T) {
 
 func (f *fleet) goDirect(t *testing.T) {
 	t.Helper()
-	proxy := &v1alpha1.CorporateProxy{}
-	controlplanetest.Require(t, f.client.Get(t.Context(), client.ObjectKey{Name: "default"}, proxy))
-	before := proxy.DeepCopy()
-	proxy.Spec.Delegation.Direct = "Allowed"
-	controlplanetest.Require(t, f.client.Patch(t.Context(), proxy, client.MergeFrom(before)))
+	proxy := &v1alpha1.CorporateProxy{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	controlplanetest.Change(t, f.client, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.Delegation.Direct = "Allowed" })
 	override := &v1alpha1.ProxyOverride{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "mycluster"}}
 	override.Spec.Mode = "Direct"
 	controlplanetest.Require(t, f.client.Create(t.Context(), override))
@@ -186,17 +172,10 @@ func (f *fleet) goDirect(t *testing.T) {
 	})
 }
 
-func relayProgram(t *testing.T) string {
-	t.Helper()
-	program := controlplanetest.Program(t, "fairlead-relay")
-	return program
-}
-
 // processes are the numbers of containerd and of the relay.
 func processes(t *testing.T, m *machine.Machine) string {
 	t.Helper()
-	ids, err := m.Run(t.Context(), "systemctl", "show", "--property=MainPID", "--value", "containerd.service", "fairlead-relay.service")
-	controlplanetest.Require(t, err)
+	ids := run(t, m, "systemctl show --property=MainPID --value containerd.service fairlead-relay.service")
 	return strings.Join(strings.Fields(ids), " ")
 }
 
@@ -204,18 +183,16 @@ func processes(t *testing.T, m *machine.Machine) string {
 // says, nor in the environment of any process. What cloud-init keeps of its user data is in base64, and root's.
 func wantPassword(t *testing.T, m *machine.Machine, password string, files ...string) {
 	t.Helper()
-	found, err := m.Run(t.Context(), "sh", "-c", "find / /run -xdev -path /usr -prune -o -type f -exec grep -lF '"+password+"' {} + || true")
-	controlplanetest.Require(t, err)
-	if !slices.Equal(strings.Fields(found), files) {
-		t.Errorf("%s is in %q, want %q", password, strings.Fields(found), files)
+	found := strings.Fields(run(t, m, "find / /run -xdev -path /usr -prune -o -type f -exec grep -lF '"+password+"' {} + || true"))
+	if !slices.Equal(found, files) {
+		t.Errorf("%s is in %q, want %q", password, found, files)
 	}
 	for where, command := range map[string]string{
 		"the environment of a process": "cat /proc/[0-9]*/environ 2>/dev/null || true",
 		"a command line":               "cat /proc/[0-9]*/cmdline 2>/dev/null || true",
 		"what systemd says":            "systemctl show '*'",
 	} {
-		text, err := m.Run(t.Context(), "sh", "-c", command)
-		controlplanetest.Require(t, err)
+		text := run(t, m, command)
 		if strings.Contains(text, password) {
 			t.Errorf("%s is in %s", password, where)
 		}
@@ -224,9 +201,7 @@ func wantPassword(t *testing.T, m *machine.Machine, password string, files ...st
 		}
 	}
 	for _, file := range files {
-		if permissions, err := m.Run(t.Context(), "stat", "--format=%a %U", file); err != nil || permissions != "600 root\n" {
-			t.Errorf("%s: %q (%v)", file, permissions, err)
-		}
+		wantPrivate(t, m, file)
 	}
 }
 
@@ -279,9 +254,8 @@ func (f *fleet) publishSource(t *testing.T) {
 // follow keeps the relay's settings on the machine, as fairlead-node does, which has the folder as a hostPath.
 func (f *fleet) follow(t *testing.T, m *machine.Machine) {
 	t.Helper()
-	program := controlplanetest.Program(t, "fairlead-operator")
 	follower, err := process.Start(t.Context(), process.Spec{
-		Name: "follow", Path: program, LogFile: t.TempDir() + "/follow.log",
+		Name: "follow", Path: controlplanetest.Program(t, "fairlead-operator"), LogFile: t.TempDir() + "/follow.log",
 		Args: []string{
 			"follow", "--kubeconfig=" + f.cp.AdminKubeconfig(), "--namespace=" + operator.Namespace, "--folder=" + m.Path("/etc/fairlead/relay"), "--as-settings",
 			"--health-address=127.0.0.1:0",
@@ -297,10 +271,8 @@ func (f *fleet) wantNoneOutdated(t *testing.T) {
 	report := &v1alpha1.ProxyReport{}
 	controlplanetest.Await(t, "the count of machines", func(ctx context.Context) (bool, error) {
 		err := f.client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: "mycluster"}, report)
-		if err == nil && (report.Status.Nodes == nil || report.Status.Nodes.Machines != 1) {
-			err = errors.New("it is not counted yet")
-		}
-		return err == nil, err
+		counted := report.Status.Nodes
+		return controlplanetest.Holds(err == nil && counted != nil && counted.Machines == 1, "it is not counted yet: %+v (%v)", counted, err)
 	})
 	if report.Status.Nodes.Outdated != 0 || report.Status.Nodes.Since != nil {
 		t.Errorf("counted: %+v", report.Status.Nodes)

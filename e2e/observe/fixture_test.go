@@ -2,7 +2,6 @@ package observe_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -54,8 +53,7 @@ func (f *fixture) must(err error) {
 
 func (f *fixture) clientFor(config *rest.Config) client.Client {
 	f.Helper()
-	c := controlplanetest.Client(f, config, operator.Scheme)
-	return c
+	return controlplanetest.Client(f, config, operator.Scheme)
 }
 
 func (f *fixture) key(name string) types.NamespacedName {
@@ -96,13 +94,9 @@ func (f *fixture) await(cluster, what string, is func(v1alpha1.ProxyReportStatus
 	f.Helper()
 	report := &v1alpha1.ProxyReport{}
 	controlplanetest.Await(f, cluster+": "+what, func(ctx context.Context) (bool, error) {
-		if err := f.client.Get(ctx, f.key(cluster), report); err != nil {
-			return false, err
-		}
-		if !is(report.Status) {
-			return false, fmt.Errorf("observed %+v, conditions %+v", report.Status.Observed, report.Status.Conditions)
-		}
-		return true, nil
+		err := f.client.Get(ctx, f.key(cluster), report)
+		said := report.Status
+		return controlplanetest.Holds(err == nil && is(said), "observed %+v, conditions %+v (%v)", said.Observed, said.Conditions, err)
 	})
 	return report.Status
 }

@@ -3,7 +3,7 @@ package observe_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -13,11 +13,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/observe"
 	"github.com/fairlead-io/fairlead/e2e/operator"
@@ -63,7 +63,7 @@ func TestItObservesOneNamespaceWithRightsInThatAlone(t *testing.T) {
 		return s.Observed != nil && strings.Contains(s.Observed.Message, "no Secret mine-kubeconfig")
 	})
 	other.await("mine", "not observed", func(s v1alpha1.ProxyReportStatus) bool { return s.Observed == nil })
-	events, err := f.cp.AuditEvents(mark, func(e auditv1.Event) bool { return e.User.Username == observe.User })
+	events, err := f.cp.AuditEvents(mark, controlplane.ByUser(observe.User))
 	f.must(err)
 	for _, e := range events {
 		if e.ObjectRef != nil && e.ObjectRef.Namespace != f.namespace && strings.HasPrefix(e.RequestURI, "/apis/fairlead.io") {
@@ -144,9 +144,7 @@ func statusPatch(ctx context.Context, c client.Client, object client.Object, sta
 func (f *fixture) machine(name string, labels map[string]string) *clusterv1.Machine {
 	f.Helper()
 	all := map[string]string{clusterv1.ClusterNameLabel: "c1", clusterv1.MachineDeploymentNameLabel: "md"}
-	for key, value := range labels {
-		all[key] = value
-	}
+	maps.Copy(all, labels)
 	machine := &clusterv1.Machine{
 		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: name, Labels: all},
 		Spec: clusterv1.MachineSpec{
@@ -183,10 +181,8 @@ func TestItUsesEveryRightItHasAndMissesNone(t *testing.T) {
 	controlplanetest.Await(t, "the condition of the Machine", func(ctx context.Context) (bool, error) {
 		machine := &clusterv1.Machine{}
 		err := f.client.Get(ctx, f.key("m"), machine)
-		if len(machine.Status.Conditions) != 2 || machine.Status.Conditions[1].Status != metav1.ConditionTrue {
-			return false, fmt.Errorf("%+v, %w", machine.Status.Conditions, err)
-		}
-		return true, err
+		conditions := machine.Status.Conditions
+		return controlplanetest.Holds(len(conditions) == 2 && conditions[1].Status == metav1.ConditionTrue, "%+v (%v)", conditions, err)
 	})
 	f.await("c1", "verified", egress("Verified"))
 	rightstest.UsesAll(t, f.cp, observe.User, everywhere)
