@@ -4,6 +4,7 @@ package rights
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -66,12 +67,7 @@ func Resources(config *rest.Config) ([]Resource, error) {
 			}
 		}
 	}
-	var all []Resource
-	for _, r := range found {
-		all = append(all, r)
-	}
-	slices.SortFunc(all, func(a, b Resource) int { return strings.Compare(a.String(), b.String()) })
-	return all, nil
+	return slices.SortedFunc(maps.Values(found), func(a, b Resource) int { return strings.Compare(a.String(), b.String()) }), nil
 }
 
 // main is the resource without the subresource.

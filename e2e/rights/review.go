@@ -18,6 +18,25 @@ import (
 // "leases.coordination.k8s.io mine" for what may be done to the one of that name alone, or a path, "/healthz".
 type Table map[string]string
 
+// ofEverybody has the rights that Kubernetes gives everybody: to ask about themselves.
+var ofEverybody = Table{
+	"selfsubjectaccessreviews.authorization.k8s.io": "create",
+	"selfsubjectreviews.authentication.k8s.io":      "create",
+	"selfsubjectrulesreviews.authorization.k8s.io":  "create",
+}
+
+// WithEverybody returns the rights in the tables and those of everybody.
+func WithEverybody(tables ...Table) Table { return Union(append(tables, ofEverybody)...) }
+
+// Union returns the rights of all tables. A later table replaces the entries of an earlier one.
+func Union(tables ...Table) Table {
+	union := Table{}
+	for _, table := range tables {
+		maps.Copy(union, table)
+	}
+	return union
+}
+
 // verbs that every resource is asked about. The last one is allowed only by a rule for everything.
 var verbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "made-up"}
 

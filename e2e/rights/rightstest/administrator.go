@@ -9,7 +9,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/rights"
@@ -51,15 +50,12 @@ func AsAdministrator(t *testing.T, admin *rest.Config, thief Thief, namespace st
 
 func bindAdministrator(t *testing.T, admin *rest.Config, thief Thief) {
 	t.Helper()
-	c, err := client.New(admin, client.Options{})
-	controlplanetest.Require(t, err)
-	controlplanetest.Require(t, c.Create(t.Context(), &rbacv1.ClusterRoleBinding{
+	controlplanetest.Require(t, controlplanetest.Client(t, admin, nil).Create(t.Context(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "by-mistake"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: thief.Namespace, Name: thief.Name}},
 	}))
-	stolen, err := client.New(thief.Config, client.Options{})
-	controlplanetest.Require(t, err)
+	stolen := controlplanetest.Client(t, thief.Config, nil)
 	controlplanetest.Await(t, "the mistake", func(ctx context.Context) (bool, error) {
 		return true, stolen.List(ctx, &corev1.SecretList{})
 	})
