@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -54,12 +55,8 @@ func TestAnUndoToRefusedCredentialsNeedsForce(t *testing.T) {
 	})
 	f.says(1, "fairlead: CorporateProxy NAME: the proxy has refused the credentials of revision 1, which clusters would go back to from revision 2; nothing is done without --force\n", "undo", f.name, "--reject", "2")
 	f.expectControl(nil)
-	if status, out := f.run(nil, "undo", f.name); status != 0 { // those of revision 2 work
-		t.Errorf("%d: %s", status, out)
-	}
-	if status, out := f.run(nil, "undo", f.name, "--reject", "2", "--force"); status != 0 {
-		t.Errorf("%d: %s", status, out)
-	}
+	f.ends(nil, 0, "", "undo", f.name) // those of revision 2 work
+	f.ends(nil, 0, "", "undo", f.name, "--reject", "2", "--force")
 	f.expectControl(map[string]string{"rejected": f.digest(3) + " " + f.digest(2)})
 }
 
@@ -75,9 +72,7 @@ func TestAPauseIsAKeyOfItsOwn(t *testing.T) {
 	f.must(f.client.Update(t.Context(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: revision.ControlName(f.name)}, Data: map[string]string{"paused": "true", "note": "of somebody else"},
 	}))
-	if status, out := f.run(nil, "undo", f.name); status != 0 {
-		t.Errorf("%d: %s", status, out)
-	}
+	f.ends(nil, 0, "", "undo", f.name)
 	f.expectControl(map[string]string{"paused": "true", "note": "of somebody else", "rejected": f.digest(3)})
 	f.says(0, "corporateproxy.fairlead.io/NAME resumed\n", "resume", f.name)
 	f.expectControl(map[string]string{"note": "of somebody else", "rejected": f.digest(3)})
@@ -116,9 +111,7 @@ func TestGitOpsDoesNotUndoWhatPeopleSay(t *testing.T) {
 	f.proxy()
 	for _, args := range [][]string{{"pause", f.name}, {"undo", f.name}, {"resume", f.name}, {"pause", f.name}} {
 		f.apply()
-		if status, out := f.run(nil, args...); status != 0 {
-			t.Errorf("%q: %s", args, out)
-		}
+		f.ends(nil, 0, "", args...)
 		f.apply()
 	}
 	f.expectControl(map[string]string{"paused": "true", "rejected": f.digest(3)})
@@ -148,9 +141,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	f.says(1, "fairlead: the namespace default has no revision of CorporateProxy NAME, and its status has: is the operator in another one (--operator-namespace)?\n", "pause", f.name, "--operator-namespace", "default")
 	f.must(f.cp.Apply(t.Context(), []byte("apiVersion: fairlead.io/v1alpha1\nkind: CorporateProxy\nmetadata: {name: plain-"+f.namespace+"}\nspec: {source: {valuesRef: {name: proxy}}}\n")))
 	for _, verb := range []string{"status", "pause", "resume", "undo", "history"} {
-		if status, out := f.run(nil, verb, "plain-"+f.namespace); status != 1 || !strings.Contains(out, ": spec.rollout is not set, so that every change reaches all clusters at once") {
-			t.Errorf("%s: %d: %s", verb, status, out)
-		}
+		f.ends(nil, 1, ": spec.rollout is not set, so that every change reaches all clusters at once", verb, "plain-"+f.namespace)
 	}
 }
 
@@ -158,42 +149,33 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 func TestAMissingRightIsNamed(t *testing.T) {
 	f := newFixture(t)
 	f.proxy()
-	nobody, err := f.cp.ServiceAccount(t.Context(), f.namespace, "nobody")
-	f.must(err)
-	if status, out := f.run(nobody, "status", f.name); status != 1 || !strings.Contains(out, "fairlead: you need the right to list corporateproxies.fairlead.io in a ClusterRole: ") {
-		t.Errorf("%d: %s", status, out)
-	}
-	looker, err := f.cp.ServiceAccount(t.Context(), f.namespace, "looker")
-	f.must(err)
-	f.allow("looker", rbacv1.PolicyRule{APIGroups: []string{"fairlead.io"}, Resources: []string{"corporateproxies", "proxyreports"}, Verbs: []string{"list"}})
+	f.ends(f.user("nobody"), 1, "fairlead: you need the right to list corporateproxies.fairlead.io in a ClusterRole: ", "status", f.name)
+	objects := rbacv1.PolicyRule{APIGroups: []string{"fairlead.io"}, Resources: []string{"corporateproxies", "proxyreports"}, Verbs: []string{"list"}}
+	looker := f.user("looker", objects)
 	controlplanetest.Await(t, "the role", func(context.Context) (bool, error) {
 		status, out := f.run(looker, "status", f.name)
 		return controlplanetest.Holds(status == 0 && strings.Contains(out, "warning: you need the right to list configmaps in the namespace fairlead-system: ") && strings.Contains(out, "0 of 2 clusters"),
 			"status %d: %s", status, out)
 	})
-	f.allow("looker", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list"}})
+	lister := f.user("lister", objects, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list"}})
 	controlplanetest.Await(t, "the right to list", func(context.Context) (bool, error) {
-		status, out := f.run(looker, "pause", f.name)
+		status, out := f.run(lister, "pause", f.name)
 		return controlplanetest.Holds(status == 1 && strings.Contains(out, "fairlead: you need the right to create configmaps in the namespace fairlead-system: "),
 			"status %d: %s", status, out)
 	})
 	f.expectControl(nil)
-	if status, out := f.run(nil, "pause", f.name); status != 0 {
-		t.Error(out)
-	}
-	if status, out := f.run(looker, "resume", f.name); status != 1 || !strings.Contains(out, "fairlead: you need the right to patch configmaps in the namespace fairlead-system: ") {
-		t.Errorf("%d: %s", status, out)
-	}
+	f.ends(nil, 0, "", "pause", f.name)
+	f.ends(lister, 1, "fairlead: you need the right to patch configmaps in the namespace fairlead-system: ", "resume", f.name)
 }
 
-func (f *fixture) allow(account string, rule rbacv1.PolicyRule) {
+// user is somebody who may do what the rules say.
+func (f *fixture) user(name string, rules ...rbacv1.PolicyRule) *rest.Config {
 	f.Helper()
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{GenerateName: "rollout-"}, Rules: []rbacv1.PolicyRule{rule}}
-	f.must(f.client.Create(f.Context(), role))
-	f.must(f.client.Create(f.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: role.Name}, RoleRef: rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: role.Name},
-		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: f.namespace, Name: account}},
-	}))
+	name += "-" + f.namespace
+	controlplanetest.Role(f, f.clients, name, rules...)
+	config, err := f.cp.User(name)
+	f.must(err)
+	return config
 }
 
 func (f *fixture) halt(s *v1alpha1.CorporateProxyStatus) {

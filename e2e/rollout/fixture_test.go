@@ -204,14 +204,18 @@ func (f *fixture) run(who *rest.Config, args ...string) (status int, out string)
 	return command.ProcessState.ExitCode(), both.String()
 }
 
-func (f *fixture) named(text string) string {
-	return strings.NewReplacer("NAMESPACE", f.namespace, "NAME", f.name).Replace(text)
+// ends runs it, and compares how it ends, and that a part is in what it prints.
+func (f *fixture) ends(who *rest.Config, status int, part string, args ...string) {
+	f.Helper()
+	if got, out := f.run(who, args...); got != status || !strings.Contains(out, part) {
+		f.Errorf("%q: status %d, it says\n%s\nwant %d and %q", args, got, out, status, part)
+	}
 }
 
 // says runs it, and compares what it prints.
 func (f *fixture) says(status int, want string, args ...string) {
 	f.Helper()
-	want = f.named(want)
+	want = strings.ReplaceAll(want, "NAME", f.name)
 	if got, out := f.run(nil, args...); got != status || out != want {
 		f.Errorf("%q: status %d, it says\n%s\nwant %d\n%s", args, got, out, status, want)
 	}
