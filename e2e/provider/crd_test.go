@@ -8,7 +8,6 @@ package provider_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -81,11 +80,7 @@ func (f fact) problems(versions []version) []string {
 }
 
 func TestTheRealisticObjectsOfTheUnitTestsHaveNoFieldThatTheRealCRDLacks(t *testing.T) {
-	files, err := filepath.Glob(providerPackage + "/testdata/objects/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no objects: %v", err)
-	}
-	for _, file := range files {
+	for _, file := range globbed(t, providerPackage+"/testdata/objects/*.yaml") {
 		var object map[string]any
 		readYAML(t, file, &object)
 		group, version, _ := strings.Cut(object["apiVersion"].(string), "/")
@@ -143,11 +138,10 @@ func (f fact) check(root schema, path string) error {
 		}
 		return nil
 	}
-	if address := end.Properties[f.Network.Address].Type; address != "string" {
-		return fmt.Errorf("%s.%s: is a %q", path, f.Network.Address, address)
-	}
-	if prefix := end.Properties[f.Network.Prefix].Type; prefix != "integer" {
-		return fmt.Errorf("%s.%s: is a %q", path, f.Network.Prefix, prefix)
+	for part, want := range map[string]string{f.Network.Address: "string", f.Network.Prefix: "integer"} {
+		if is := end.Properties[part].Type; is != want {
+			return fmt.Errorf("%s.%s: is a %q", path, part, is)
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package provider_test
 
 import (
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -102,14 +103,19 @@ func readExamples(t *testing.T, folders ...string) map[string][]*unstructured.Un
 	found := map[string][]*unstructured.Unstructured{}
 	for _, folder := range folders {
 		for _, file := range globbed(t, filepath.Join(examplesFolder, folder, "*.yaml")) {
-			objects, err := controlplane.Parse(controlplanetest.ReadFile(t, file))
-			if err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			found[folder+"/"+filepath.Base(file)] = objects
+			found[folder+"/"+filepath.Base(file)] = parsed(t, file)
 		}
 	}
 	return found
+}
+
+func parsed(t *testing.T, file string) []*unstructured.Unstructured {
+	t.Helper()
+	objects, err := controlplane.Parse(controlplanetest.ReadFile(t, file))
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return objects
 }
 
 // pageRow is a row of the table of examples: its file, and what was checked.
@@ -145,20 +151,14 @@ func exampleCRDs(t *testing.T, sources []source, examples map[string][]*unstruct
 	found := map[string]*unstructured.Unstructured{}
 	for _, pattern := range patterns {
 		for _, file := range globbed(t, pattern) {
-			parsed, err := controlplane.Parse(controlplanetest.ReadFile(t, file))
-			controlplanetest.Require(t, err)
-			for _, crd := range parsed {
+			for _, crd := range parsed(t, file) {
 				if used[kindOf(crd)] {
 					found[crd.GetName()] = crd
 				}
 			}
 		}
 	}
-	crds := make([]*unstructured.Unstructured, 0, len(found))
-	for _, crd := range found {
-		crds = append(crds, crd)
-	}
-	return crds
+	return slices.Collect(maps.Values(found))
 }
 
 func kindOf(crd *unstructured.Unstructured) string {
@@ -171,8 +171,7 @@ func kindOf(crd *unstructured.Unstructured) string {
 // not have is an error.
 func createStrictly(t *testing.T, cp *controlplane.ControlPlane, objects []*unstructured.Unstructured) []string {
 	t.Helper()
-	administrator := controlplanetest.Client(t, cp.Admin(), nil)
-	strict := client.WithFieldValidation(administrator, metav1.FieldValidationStrict)
+	strict := client.WithFieldValidation(controlplanetest.Client(t, cp.Admin(), nil), metav1.FieldValidationStrict)
 	namespace := controlplanetest.Namespace(t, cp)
 	var unknown []string
 	for _, object := range objects {

@@ -100,8 +100,7 @@ func readCRD(t *testing.T, name string) crd {
 
 func readYAML(t *testing.T, file string, into any) {
 	t.Helper()
-	data := controlplanetest.ReadFile(t, file)
-	if err := yaml.Unmarshal(data, into); err != nil {
+	if err := yaml.Unmarshal(controlplanetest.ReadFile(t, file), into); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
 }
