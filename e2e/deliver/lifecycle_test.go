@@ -179,7 +179,9 @@ func (m *management) othersLabel(client.Client) {
 // taken checks that a Secret of somebody else under our name is left alone. If a set named it, Cluster API would apply
 // its content, and delete it with the set.
 func (m *management) taken(workload client.Client) {
-	m.reachedLike("second", "c")
+	kubeconfig := &corev1.Secret{} // by that of c, Cluster API reaches the same API server
+	m.must(m.client.Get(m.Context(), m.key("c-kubeconfig"), kubeconfig))
+	m.must(m.client.Create(m.Context(), observe.SecretOf(m.namespace, "second", kubeconfig.Data["value"])))
 	foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "foreign"}}
 	theirs := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "second-fairlead-source"}, Type: addonsv1.ClusterResourceSetSecretType,
@@ -197,14 +199,6 @@ func (m *management) taken(workload client.Client) {
 	if err := workload.Get(m.Context(), client.ObjectKeyFromObject(foreign), foreign); !apierrors.IsNotFound(err) {
 		m.Errorf("what is in it arrives: %v", err)
 	}
-}
-
-// reachedLike gives a Cluster the kubeconfig of another one, so that Cluster API reaches the other's API server.
-func (m *management) reachedLike(name, other string) {
-	m.Helper()
-	kubeconfig := &corev1.Secret{}
-	m.must(m.client.Get(m.Context(), m.key(other+"-kubeconfig"), kubeconfig))
-	m.must(m.client.Create(m.Context(), observe.SecretOf(m.namespace, name, kubeconfig.Data["value"])))
 }
 
 func (m *management) unlabelled(workload client.Client) {

@@ -39,13 +39,17 @@ func TestOneLabelBringsSoftwareAndSettings(t *testing.T) {
 	m.merge("c", `{"metadata":{"labels":{"`+v1alpha1.DeliverLabel+`":"c"}}}`)
 	m.await("c", "True", "Delivered")
 	// Without its cage, the replicator does not start.
-	m.awaitObjects(
-		workload,
-		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: policies.Namespace, Name: replicator.Name}},
-		&admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "fairlead-replicator-writes"}},
-		&admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: policies.InjectProxyEnv}},
-		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: policies.Namespace, Name: replicator.Name}},
-	)
+	controlplanetest.Await(t, "the software", func(ctx context.Context) (_ bool, err error) {
+		for _, object := range []client.Object{
+			&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: policies.Namespace, Name: replicator.Name}},
+			&admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "fairlead-replicator-writes"}},
+			&admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: policies.InjectProxyEnv}},
+			&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: policies.Namespace, Name: replicator.Name}},
+		} {
+			err = errors.Join(err, workload.Get(ctx, client.ObjectKeyFromObject(object), object))
+		}
+		return true, err
+	})
 	_, err := replicator.Start(t.Context(), cp)
 	m.must(err)
 	m.awaitCopied(workload, metav1.NamespaceDefault, "first")
@@ -81,18 +85,6 @@ func (m *management) bundle(values map[string]any) map[string]string {
 		carried[name] = fmt.Sprint(object.Data)
 	}
 	return carried
-}
-
-// awaitObjects awaits what a bundle brings.
-func (m *management) awaitObjects(workload client.Client, objects ...client.Object) {
-	m.Helper()
-	controlplanetest.Await(m, "the software", func(ctx context.Context) (bool, error) {
-		var err error
-		for _, object := range objects {
-			err = errors.Join(err, workload.Get(ctx, client.ObjectKeyFromObject(object), object))
-		}
-		return true, err
-	})
 }
 
 func (m *management) awaitCopied(workload client.Client, namespace, password string) {

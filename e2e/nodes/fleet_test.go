@@ -74,7 +74,8 @@ func newFleet(t *testing.T, authority []byte, node v1alpha1.NodeSettings) *fleet
 	namespace := controlplanetest.Namespace(t, cp)
 	settings, err := json.Marshal(node)
 	controlplanetest.Require(t, err)
-	manifest := fmt.Sprintf(clusterAndProxy, namespace, machine.EndpointAddress, username, password, authority, proxyURL(), settings)
+	url := fmt.Sprintf("http://%s:%d", machine.ProxyAddress, machine.ProxyPort) // squid's, without credentials
+	manifest := fmt.Sprintf(clusterAndProxy, namespace, machine.EndpointAddress, username, password, authority, url, settings)
 	controlplanetest.Require(t, cp.Apply(t.Context(), []byte(manifest)))
 	cluster := &clusterv1.Cluster{}
 	controlplanetest.Require(t, c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "mycluster"}, cluster))

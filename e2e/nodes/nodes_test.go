@@ -4,11 +4,9 @@ package nodes_test
 
 import (
 	"context"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -209,9 +207,4 @@ func run(t *testing.T, m *machine.Machine, script string) string {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return out
-}
-
-// proxyURL is squid's, without credentials.
-func proxyURL() string {
-	return "http://" + net.JoinHostPort(machine.ProxyAddress, strconv.Itoa(machine.ProxyPort))
 }

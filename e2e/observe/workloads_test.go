@@ -115,7 +115,12 @@ func TestFiveRealWorkloadClusters(t *testing.T) {
 		}
 		f.await(five[i].name, "stale", condition(v1alpha1.ConditionEgressVerified, "Unknown", v1alpha1.ReasonStale))
 	}
-	f.othersGoOn(five[3:])
+	now := metav1.Now()
+	for _, w := range five[3:] { // which are not broken, and observed as before
+		f.await(w.name, "another observation", func(s v1alpha1.ProxyReportStatus) bool {
+			return s.Observed != nil && s.Observed.Egress == v1alpha1.EgressVerified && now.Before(&s.Observed.Time)
+		})
+	}
 
 	before := time.Now()
 	f.must(errors.Join(five[0].cp.ThawAPIServer(), five[1].cp.StartAPIServer(t.Context())))
@@ -140,15 +145,4 @@ func (f *fixture) fleet() {
 		ObjectMeta: metav1.ObjectMeta{Name: "default"},
 		Spec:       v1alpha1.CorporateProxySpec{Source: v1alpha1.ProxySource{ValuesRef: &v1alpha1.SecretReference{Name: "source"}}},
 	}))
-}
-
-// othersGoOn requires that clusters beside those that are broken are observed as before.
-func (f *fixture) othersGoOn(others []*workload) {
-	f.Helper()
-	now := metav1.Now()
-	for _, w := range others {
-		f.await(w.name, "another observation", func(s v1alpha1.ProxyReportStatus) bool {
-			return s.Observed != nil && s.Observed.Egress == v1alpha1.EgressVerified && now.Before(&s.Observed.Time)
-		})
-	}
 }

@@ -82,8 +82,11 @@ func TestAStolenTokenReadsAndWritesNoForeignSecret(t *testing.T) {
 		"delete what the preflight is to try":           thief.Delete(ctx, tasks.DeepCopy()),
 		"write the preflight's answers":                 create(configMapNamed(operator.Namespace, probe.PreflightName)),
 		"write another Lease":                           create(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "x"}}),
-		"write an Event about somebody else": create(eventAbout(
-			corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: f.namespace, Name: "x"})),
+		"write an Event about somebody else": create(&eventsv1.Event{ // a good one
+			ObjectMeta: f.named("x"), Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: f.namespace, Name: "x"},
+			EventTime: metav1.NowMicro(), ReportingController: "fairlead", ReportingInstance: "fairlead-x",
+			Action: "Apply", Reason: "Written", Type: corev1.EventTypeNormal,
+		}),
 		"write an old Event": create(&corev1.Event{
 			ObjectMeta:     metav1.ObjectMeta{Namespace: operator.Namespace, Name: "x"},
 			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: operator.Namespace, Name: "x"},
@@ -107,13 +110,5 @@ func wantForbidden(t *testing.T, tries map[string]error) {
 		if !apierrors.IsForbidden(err) {
 			t.Errorf("%s: it was not forbidden: %v", what, err)
 		}
-	}
-}
-
-// eventAbout is a good one.
-func eventAbout(regarding corev1.ObjectReference) *eventsv1.Event {
-	return &eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: regarding.Namespace, Name: regarding.Name}, Regarding: regarding, EventTime: metav1.NowMicro(),
-		ReportingController: "fairlead", ReportingInstance: "fairlead-x", Action: "Apply", Reason: "Written", Type: corev1.EventTypeNormal,
 	}
 }

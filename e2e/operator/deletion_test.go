@@ -17,7 +17,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -172,10 +171,7 @@ func TestDeletingTheCRDOfReportsTakesNoSecretFromALivingCluster(t *testing.T) {
 	f := newOwnFixture(t)
 	f.exampleProxy()
 	f.servedCluster("c1")
-	crd := &metav1.PartialObjectMetadata{}
-	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
-	crd.Name = "proxyreports.fairlead.io"
-	f.must(f.client.Delete(t.Context(), crd))
+	f.must(f.client.Delete(t.Context(), objectOf("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "proxyreports.fairlead.io")))
 	f.awaitReport("c1", "its deletion", func(r *v1alpha1.ProxyReport) bool { return r.DeletionTimestamp != nil })
 	f.wantSecrets("c1", true, "a Secret went with the CRD")
 	late := f.cluster("c2")

@@ -71,8 +71,19 @@ func TestTheDoctorSaysWhatIsWrongWithACluster(t *testing.T) {
 	}
 
 	f.doctorOfNobody()
-	f.doctorOfAPausedCluster()
-	f.doctorOfMachines("rest-1")
+	paused := &clusterv1.Cluster{ObjectMeta: f.named("rest-0")}
+	modify(f, paused, pausedByAnnotation)
+	f.awaitDoctor("rest-0", 1, "Warning Paused/Paused")
+	modify(f, paused, notPausedByAnnotation)
+	f.awaitDoctor("rest-0", 0)
+
+	f.machine("rest-1", "cp-0", f.controlPlane("rest-1"))
+	f.awaitNodes("rest-1", 1, 0, 0, 0)
+	f.changeSource("rest-1", otherPassword("changed"))
+	d := f.awaitDoctor("rest-1", 1, "Warning MachinesOutdated/BuiltBeforeTheChange")
+	if !strings.HasPrefix(d.Sentences[0].Text, "1 of 1 machine ") {
+		t.Errorf("%+v", d.Sentences)
+	}
 	f.doctorWithoutRights()
 	f.doctorOfADeadOperator("rest-1")
 }
@@ -92,26 +103,6 @@ func (f *fixture) doctorOfNobody() {
 		if status, out := f.doctor(f.cp.Admin(), test.args...); status != 2 || !strings.Contains(out, test.want) {
 			f.Errorf("%s: status %d, it says %s", name, status, out)
 		}
-	}
-}
-
-func (f *fixture) doctorOfAPausedCluster() {
-	f.Helper()
-	cluster := &clusterv1.Cluster{ObjectMeta: f.named("rest-0")}
-	modify(f, cluster, pausedByAnnotation)
-	f.awaitDoctor("rest-0", 1, "Warning Paused/Paused")
-	modify(f, cluster, notPausedByAnnotation)
-	f.awaitDoctor("rest-0", 0)
-}
-
-func (f *fixture) doctorOfMachines(cluster string) {
-	f.Helper()
-	f.machine(cluster, "cp-0", f.controlPlane(cluster))
-	f.awaitNodes(cluster, 1, 0, 0, 0)
-	f.changeSource(cluster, otherPassword("changed"))
-	d := f.awaitDoctor(cluster, 1, "Warning MachinesOutdated/BuiltBeforeTheChange")
-	if !strings.HasPrefix(d.Sentences[0].Text, "1 of 1 machine ") {
-		f.Errorf("%+v", d.Sentences)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -80,8 +79,7 @@ func TestFactsStayWhileTheirObjectCannotBeRead(t *testing.T) {
 	modify(f, role, func(r *rbacv1.ClusterRole) { metav1.SetMetaDataLabel(&r.ObjectMeta, aggregated, "true") })
 	f.must(f.client.Delete(t.Context(), object))
 	check(v1alpha1.ReasonObjectNotFound)
-	kind := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "gcpclusters.infrastructure.cluster.x-k8s.io"}}
-	kind.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	kind := objectOf("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "gcpclusters.infrastructure.cluster.x-k8s.io")
 	f.must(f.client.Delete(t.Context(), kind))
 	check(v1alpha1.ReasonKindNotInstalled)
 

@@ -88,13 +88,6 @@ func (f *fixture) machine(cluster, name string, owner client.Object) *clusterv1.
 	return m
 }
 
-func (f *fixture) pool(cluster, name string) {
-	f.Helper()
-	f.must(f.client.Create(f.Context(), &clusterv1.MachinePool{ObjectMeta: f.meta(name, cluster), Spec: clusterv1.MachinePoolSpec{
-		ClusterName: cluster, Template: clusterv1.MachineTemplateSpec{Spec: machineSpec(cluster)},
-	}}))
-}
-
 // nextSecondOf waits until new objects are created later than a time.
 func (f *fixture) nextSecondOf(at metav1.Time) {
 	f.Helper()
@@ -145,7 +138,9 @@ func TestMachinesBuiltBeforeAChangeAreCountedInReportAndMetric(t *testing.T) {
 	f.machine("c1", "md-0", md)
 	f.machine("c1", "md-1", md)
 	alone := f.machine("c1", "alone", nil)
-	f.pool("c1", "mp")
+	f.must(f.client.Create(t.Context(), &clusterv1.MachinePool{ObjectMeta: f.meta("mp", "c1"), Spec: clusterv1.MachinePoolSpec{
+		ClusterName: "c1", Template: clusterv1.MachineTemplateSpec{Spec: machineSpec("c1")},
+	}}))
 	f.machine("another", "another-0", nil)
 	if since := f.awaitNodes("c1", 4, 0, 1, 0).Since; since != nil {
 		t.Errorf("since %v, although nothing has changed", since)

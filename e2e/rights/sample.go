@@ -50,14 +50,6 @@ func samples(namespace, name, address string) ([]*unstructured.Unstructured, err
 	return objects, nil
 }
 
-func byKind(objects []*unstructured.Unstructured) map[schema.GroupKind]*unstructured.Unstructured {
-	found := map[schema.GroupKind]*unstructured.Unstructured{}
-	for _, object := range objects {
-		found[object.GroupVersionKind().GroupKind()] = object
-	}
-	return found
-}
-
 // signingRequest returns the content of a CertificateSigningRequest.
 func signingRequest() (string, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

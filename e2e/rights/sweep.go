@@ -61,7 +61,7 @@ type attempt struct {
 func (s *Sweep) Try(ctx context.Context, somebody *rest.Config) (map[*Write]error, error) {
 	quiet := rest.CopyConfig(somebody)
 	quiet.WarningHandler = rest.NoWarnings{}
-	a := &attempt{Sweep: s, answers: map[*Write]error{}}
+	a := &attempt{Sweep: s, fresh: map[schema.GroupKind]*unstructured.Unstructured{}, answers: map[*Write]error{}}
 	var err error
 	if a.objects, err = dynamic.NewForConfig(quiet); err != nil {
 		return nil, err
@@ -73,7 +73,9 @@ func (s *Sweep) Try(ctx context.Context, somebody *rest.Config) (map[*Write]erro
 	if err != nil {
 		return nil, err
 	}
-	a.fresh = byKind(fresh)
+	for _, object := range fresh {
+		a.fresh[object.GroupVersionKind().GroupKind()] = object
+	}
 	for _, r := range s.Resources {
 		if !r.question() {
 			a.try(ctx, r)
@@ -171,7 +173,7 @@ func LetThrough(answers map[*Write]error) (Table, error) {
 		switch {
 		case err == nil:
 			through[write.Resource.String()] = append(through[write.Resource.String()], write.Verb)
-		case !Refused(err):
+		case !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy"):
 			errs = append(errs, fmt.Errorf("%s %s: neither let through nor refused by a policy: %w", write.Verb, write.Resource, err))
 		}
 	}
@@ -194,11 +196,6 @@ func Hindered(answers map[*Write]error) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// Refused reports whether an admission policy refused it.
-func Refused(err error) bool {
-	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy")
 }
 
 // Exempt are the writes that Kubernetes asks no policy about, so that nobody locks everybody out.
