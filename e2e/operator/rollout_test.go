@@ -167,7 +167,7 @@ func TestRollingReplacesMachinesOneClusterAndOneOwnerAtATime(t *testing.T) {
 	f.must(err)
 	f.changeSource("a", otherOrder)
 	c := f.build("c")
-	second := f.secondProxy("c")
+	other := f.secondProxy("c")
 	f.awaitRolled(c.owners[0], f.awaitNodes("c", 1, 1, 0, 0).Since)
 	if got := f.ownerPatches(mark); !slices.Equal(got, []string{"c-cp"}) {
 		t.Errorf("after a change of order, rolled %q", got)
@@ -180,7 +180,7 @@ func TestRollingReplacesMachinesOneClusterAndOneOwnerAtATime(t *testing.T) {
 	f.changeSource("a", otherPassword("again"))
 	f.awaitNodes("a", 1, 1, 0, 0)
 	f.awaitNodes("b", 3, 3, 0, 0)
-	f.setSource(second, otherPassword("third"))
+	f.setSource(other, otherPassword("third"))
 	f.awaitRolled(c.owners[0], f.awaitNodes("c", 1, 1, 0, 0).Since)
 	if got := f.ownerPatches(mark); !slices.Equal(got, []string{"c-cp", "c-cp"}) {
 		t.Errorf("with Never, rolled %q", got)
