@@ -110,7 +110,8 @@ func checkContainerd(t *testing.T, m *machine.Machine) {
 			t.Errorf("containerd lacks %s", want)
 		}
 	}
-	if shown := run(t, m, "systemctl show containerd.service"); strings.Contains(shown, "p%2540ss") || !strings.Contains(shown, "/etc/fairlead/proxy.env") {
+	shown := run(t, m, "systemctl show containerd.service")
+	if strings.Contains(shown, "p%2540ss") || !strings.Contains(shown, "/etc/fairlead/proxy.env") {
 		t.Error("systemctl show shows the password to everyone, or does not read the file")
 	}
 	wantPrivate(t, m, "/etc/fairlead/proxy.env")

@@ -53,7 +53,8 @@ func TestAMachineWithARelayFollowsANewPasswordAndNothingOfItRestarts(t *testing.
 		controlplanetest.Require(t, site.internet.Push(t.Context(), name))
 	}
 	fleet := newFleet(t, site.authority.PEM(), relayed())
-	m := site.boot(t, fleet.bootstrapData(t, exampleSpec(t, "kubeadm-debian-relay.yaml")), map[string]string{relayBinary: controlplanetest.Program(t, "fairlead-relay")})
+	data := fleet.bootstrapData(t, exampleSpec(t, "kubeadm-debian-relay.yaml"))
+	m := site.boot(t, data, map[string]string{relayBinary: controlplanetest.Program(t, "fairlead-relay")})
 	for _, host := range []string{machine.ServiceAddress, machine.EndpointAddress, machine.InternetName} {
 		controlplanetest.Require(t, m.Pull(t.Context(), host+"/"+image))
 	}
@@ -147,7 +148,8 @@ func TestAMachineWithARelayThatKnowsNoProxyBoots(t *testing.T) {
 	site := newSite(t)
 	fleet := newFleet(t, site.authority.PEM(), relayed())
 	fleet.goDirect(t)
-	m := site.boot(t, fleet.bootstrapData(t, exampleSpec(t, "kubeadm-debian-relay.yaml")), map[string]string{relayBinary: controlplanetest.Program(t, "fairlead-relay")})
+	data := fleet.bootstrapData(t, exampleSpec(t, "kubeadm-debian-relay.yaml"))
+	m := site.boot(t, data, map[string]string{relayBinary: controlplanetest.Program(t, "fairlead-relay")})
 	controlplanetest.Require(t, m.Pull(t.Context(), machine.ServiceAddress+"/"+image))
 	failed, err := m.Run(t.Context(), "sh", "-c", "systemctl list-units --failed --plain --no-legend 'fairlead-*'; systemctl is-active fairlead-relay.socket")
 	if err != nil || failed != "active\n" {

@@ -81,15 +81,14 @@ func TestAStolenTokenReadsAndWritesNoForeignSecret(t *testing.T) {
 		"create a token under that name":                create(token(operators(probe.PreflightName))),
 		"delete what the preflight is to try":           thief.Delete(ctx, tasks.DeepCopy()),
 		"write the preflight's answers":                 create(configMapNamed(operator.Namespace, probe.PreflightName)),
-		"write another Lease":                           create(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "x"}}),
+		"write another Lease":                           create(&coordinationv1.Lease{ObjectMeta: operators("x").ObjectMeta}),
 		"write an Event about somebody else": create(&eventsv1.Event{ // a good one
 			ObjectMeta: f.named("x"), Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: f.namespace, Name: "x"},
 			EventTime: metav1.NowMicro(), ReportingController: "fairlead", ReportingInstance: "fairlead-x",
 			Action: "Apply", Reason: "Written", Type: corev1.EventTypeNormal,
 		}),
 		"write an old Event": create(&corev1.Event{
-			ObjectMeta:     metav1.ObjectMeta{Namespace: operator.Namespace, Name: "x"},
-			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: operator.Namespace, Name: "x"},
+			ObjectMeta: operators("x").ObjectMeta, InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: operator.Namespace, Name: "x"},
 		}),
 	})
 	if err := patch(named("c1-cluster-values"), `{}`); err != nil {
