@@ -138,10 +138,11 @@ func (f fact) check(root schema, path string) error {
 		}
 		return nil
 	}
-	for part, want := range map[string]string{f.Network.Address: "string", f.Network.Prefix: "integer"} {
-		if is := end.Properties[part].Type; is != want {
-			return fmt.Errorf("%s.%s: is a %q", path, part, is)
-		}
+	if address := end.Properties[f.Network.Address].Type; address != "string" {
+		return fmt.Errorf("%s.%s: is a %q", path, f.Network.Address, address)
+	}
+	if prefix := end.Properties[f.Network.Prefix].Type; prefix != "integer" {
+		return fmt.Errorf("%s.%s: is a %q", path, f.Network.Prefix, prefix)
 	}
 	return nil
 }
