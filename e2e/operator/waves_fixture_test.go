@@ -117,6 +117,7 @@ func (w *waves) tell(verb string) {
 type denial struct {
 	name, group, version, resource, operations string
 	condition, expression, message             string
+	failurePolicy                              string // of an expression that cannot be evaluated
 }
 
 func (d denial) manifests() []byte {
@@ -125,7 +126,7 @@ apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: %[1]s}
 spec:
-  failurePolicy: Ignore
+  failurePolicy: %[9]s
   matchConstraints:
     resourceRules:
     - {apiGroups: [%[2]q], apiVersions: [%[3]q], operations: [%[4]s], resources: [%[5]q]}
@@ -138,5 +139,5 @@ apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
 metadata: {name: %[1]s}
 spec: {policyName: %[1]s, validationActions: [Deny]}
-`, d.name, d.group, d.version, d.operations, d.resource, d.condition, d.expression, d.message)
+`, d.name, d.group, d.version, d.operations, d.resource, d.condition, d.expression, d.message, d.failurePolicy)
 }

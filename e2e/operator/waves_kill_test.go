@@ -48,7 +48,7 @@ func killPoints() []killPoint {
 func (k killPoint) policy() []byte {
 	return denial{
 		"kill-point", k.group, k.version, k.resource, k.operations,
-		ofOperator + " && !request.?dryRun.orValue(false)", "!(" + k.condition + ")", "this far",
+		ofOperator + " && !request.?dryRun.orValue(false)", "!(" + k.condition + ")", "this far", "Ignore",
 	}.manifests()
 }
 
@@ -136,7 +136,7 @@ func (w *waves) arm(k killPoint) {
 	w.Helper()
 	w.must(w.cp.Apply(w.Context(), k.policy()))
 	// That it has noticed the policy shows another of the same kind, for a probe's writes, that is applied after it.
-	probe := denial{"kill-point-probe", "", "v1", "configmaps", "CREATE", "request.name == 'kill-point-probe'", "false", "seen"}.manifests()
+	probe := denial{"kill-point-probe", "", "v1", "configmaps", "CREATE", "request.name == 'kill-point-probe'", "false", "seen", "Fail"}.manifests()
 	w.must(w.cp.Apply(w.Context(), probe))
 	try := func(ctx context.Context) error {
 		return w.client.Create(ctx, configMapNamed(w.namespace, "kill-point-probe"), client.DryRunAll)
