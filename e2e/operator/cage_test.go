@@ -78,7 +78,7 @@ func TestAStolenTokenReadsAndWritesNoForeignSecret(t *testing.T) {
 		"create a revision elsewhere":                   create(immutable(named(revision.Name("x", 1)))),
 		"create a token under the name of a revision":   create(immutable(token(operators(revision.Name("x", 1))))),
 		"create what the preflight is to try elsewhere": create(named(probe.PreflightName)),
-		"create a token under that name":                create(token(operators(probe.PreflightName))),
+		"create a token under the preflight's name":     create(token(operators(probe.PreflightName))),
 		"delete what the preflight is to try":           thief.Delete(ctx, tasks.DeepCopy()),
 		"write the preflight's answers":                 create(configMapNamed(operator.Namespace, probe.PreflightName)),
 		"write another Lease":                           create(&coordinationv1.Lease{ObjectMeta: operators("x").ObjectMeta}),

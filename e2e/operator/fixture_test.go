@@ -156,7 +156,7 @@ func (f *fixture) proxy(name string, change ...func(*v1alpha1.CorporateProxy)) *
 		Spec: v1alpha1.CorporateProxySpec{
 			ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{testLabel: f.namespace}},
 			Source:          v1alpha1.ProxySource{ValuesRef: &v1alpha1.SecretReference{Name: name}},
-			Form:            "Exact", // readable expectations; upgrade_test.go is about the other
+			Form:            "Exact", // readable expectations; form_test.go is about the other
 		},
 	}
 	for _, c := range change {

@@ -81,7 +81,8 @@ func (f *fixture) liveThrough() (keyLines []string) {
 	f.cluster("taken")
 	f.report("taken", "NameTaken")
 	frozen := secretNamed(f.namespace, "frozen-cluster-values")
-	frozen.Annotations, frozen.Immutable, frozen.StringData = map[string]string{render.AdoptKey: "true"}, ptr.To(true), map[string]string{"values": "x"}
+	frozen.Annotations, frozen.Immutable = map[string]string{render.AdoptKey: "true"}, ptr.To(true)
+	frozen.StringData = map[string]string{"values": "x"}
 	f.must(f.client.Create(f.Context(), frozen))
 	f.cluster("frozen")
 	f.report("frozen", "Refused")
