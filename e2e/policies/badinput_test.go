@@ -12,7 +12,7 @@ import (
 
 // The API server bounds what an expression may cost.
 func TestAPodWithFiftyContainersOfAHundredVariablesIsInjected(t *testing.T) {
-	c := mustCorpus(t)
+	c := must(t, theCorpus)
 	var rows []row
 	for i := range 50 {
 		r := row{number: fmt.Sprint(i), gets: groups}
@@ -38,7 +38,7 @@ func TestAPodWithFiftyContainersOfAHundredVariablesIsInjected(t *testing.T) {
 
 // The policy sees a pod before anybody has checked it. What is wrong with it, the API server says.
 func TestAPodThatIsNoneIsRefusedWithTheReasonTheAPIServerHas(t *testing.T) {
-	c := mustCorpus(t)
+	c := must(t, theCorpus)
 	for name, bad := range map[string]struct{ spec, reason string }{
 		"no-containers":      {`{}`, "spec.containers: Required value"},
 		"null-containers":    {`{"containers": null}`, "spec.containers: Required value"},

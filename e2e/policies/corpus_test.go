@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 )
 
 // corpus has both engines, with all variants of the policy and the pods that are older.
@@ -21,13 +20,6 @@ type corpus struct {
 
 	mu        sync.Mutex
 	untouched map[string]*corev1.Pod // by the name of the corner
-}
-
-func mustCorpus(t testing.TB) *corpus {
-	t.Helper()
-	c, err := theCorpus()
-	controlplanetest.Require(t, err)
-	return c
 }
 
 // theCorpus outlives the test that asks first.
@@ -43,18 +35,11 @@ var theCorpus = sync.OnceValues(func() (*corpus, error) {
 		return nil, err
 	}
 	c := &corpus{engines: engines, untouched: map[string]*corev1.Pod{}}
-	errs := make([]error, len(engines))
-	var all sync.WaitGroup
-	for i, e := range engines {
-		all.Go(func() { errs[i] = e.prepare(ctx, rows) })
+	var all errgroup.Group
+	for _, e := range engines {
+		all.Go(func() error { return e.prepare(ctx, rows) })
 	}
-	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return c, nil
+	return c, all.Wait()
 })
 
 var tokenVolume = regexp.MustCompile(`kube-api-access-[a-z0-9]{5}`)
@@ -184,9 +169,8 @@ func (c *corpus) withoutPolicy(ctx context.Context, where corner) (*corev1.Pod, 
 }
 
 func TestBothEnginesMakeOfEveryPodWhatIsExpected(t *testing.T) {
-	c := mustCorpus(t)
-	rows := mustDecisions(t)
-	all := corners(rows)
+	c := must(t, theCorpus)
+	all := corners(must(t, decisions))
 	for _, e := range c.engines {
 		t.Run(e.name, func(t *testing.T) {
 			each(t, len(all), func(ctx context.Context, i int) error {

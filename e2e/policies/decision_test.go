@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
@@ -37,21 +36,13 @@ var (
 const decisionsFolder = "testdata/decisions"
 
 // decisions are the rows of the table of inject-proxy-env.
-var decisions = sync.OnceValues(func() ([]row, error) {
-	text, err := os.ReadFile(filepath.Join(decisionsFolder, policies.InjectProxyEnv+".md"))
+var decisions = sync.OnceValues(func() (rows []row, err error) {
+	table, err := cellsOf(policies.InjectProxyEnv, tableRow)
 	if err != nil {
 		return nil, err
 	}
-	return parseDecisions(string(text))
-})
-
-func parseDecisions(text string) ([]row, error) {
-	var rows []row
-	for i, cells := range tableRow.FindAllStringSubmatch(text, -1) {
+	for _, cells := range table {
 		r := row{number: cells[1]}
-		if r.number != fmt.Sprint(i+1) {
-			return nil, fmt.Errorf("row %s of the decision table is the %d. that can be read", r.number, i+1)
-		}
 		if err := yaml.UnmarshalStrict([]byte(cells[2]), &r.has); err != nil {
 			return nil, fmt.Errorf("row %s of the decision table: %w", r.number, err)
 		}
@@ -75,8 +66,23 @@ func parseDecisions(text string) ([]row, error) {
 		}
 		rows = append(rows, r)
 	}
-	if all := rowNumber.FindAllString(text, -1); len(all) != len(rows) || len(rows) == 0 {
-		return nil, fmt.Errorf("of %d rows of the decision table only %d can be read", len(all), len(rows))
+	return rows, nil
+})
+
+// cellsOf returns what a pattern finds in each row of a policy's table. The first cell is the row's number.
+func cellsOf(policy string, pattern *regexp.Regexp) ([][]string, error) {
+	text, err := os.ReadFile(filepath.Join(decisionsFolder, policy+".md"))
+	if err != nil {
+		return nil, err
+	}
+	rows := pattern.FindAllStringSubmatch(string(text), -1)
+	for i, cells := range rows {
+		if cells[1] != fmt.Sprint(i+1) {
+			return nil, fmt.Errorf("row %s of the table of %s is the %d. that can be read", cells[1], policy, i+1)
+		}
+	}
+	if all := rowNumber.FindAllString(string(text), -1); len(all) != len(rows) || len(rows) == 0 {
+		return nil, fmt.Errorf("of %d rows of the table of %s only %d can be read", len(all), policy, len(rows))
 	}
 	return rows, nil
 }
@@ -136,16 +142,9 @@ func asked(env, entries []corev1.EnvVar) []corev1.EnvVar {
 	return all
 }
 
-func mustDecisions(t testing.TB) []row {
-	t.Helper()
-	rows, err := decisions()
-	controlplanetest.Require(t, err)
-	return rows
-}
-
 // What the table must never say, whatever else is in it.
 func TestTheDecisionTableNeverPromisesAUrlWithoutOurNoProxy(t *testing.T) {
-	for _, r := range mustDecisions(t) {
+	for _, r := range must(t, decisions) {
 		url := slices.Contains(r.gets, "HTTP") || slices.Contains(r.gets, "HTTPS")
 		if list := slices.Contains(r.gets, "NO_PROXY"); url != list && !r.list || list && r.list {
 			t.Errorf("row %s gets %v", r.number, r.gets)

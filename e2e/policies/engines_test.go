@@ -2,9 +2,9 @@ package policies_test
 
 import (
 	"context"
-	"sync"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -58,33 +58,32 @@ func startEngine(ctx context.Context, name string) (*engine, error) {
 
 // startEngines starts both at the same time.
 func startEngines(ctx context.Context) ([]*engine, error) {
-	engines, errs := make([]*engine, 2), make([]error, 2)
-	var both sync.WaitGroup
+	engines := make([]*engine, 2)
+	var both errgroup.Group
 	for i, name := range []string{native, withKyverno} {
-		both.Go(func() { engines[i], errs[i] = startEngine(ctx, name) })
+		both.Go(func() (err error) {
+			engines[i], err = startEngine(ctx, name)
+			return err
+		})
 	}
-	both.Wait()
-	if errs[0] != nil {
-		return nil, errs[0]
-	}
-	return engines, errs[1]
+	return engines, both.Wait()
+}
+
+// must returns what f makes. An error ends the test.
+func must[T any](t testing.TB, f func() (T, error)) T {
+	t.Helper()
+	made, err := f()
+	controlplanetest.Require(t, err)
+	return made
 }
 
 // each runs f with n numbers from zero on, some at a time, and ends the test with the first error.
 func each(t testing.TB, n int, f func(ctx context.Context, i int) error) {
 	t.Helper()
-	errs := make([]error, n)
-	free := make(chan struct{}, 8)
-	var all sync.WaitGroup
+	var all errgroup.Group
+	all.SetLimit(8)
 	for i := range n {
-		all.Go(func() {
-			free <- struct{}{}
-			errs[i] = f(t.Context(), i)
-			<-free
-		})
+		all.Go(func() error { return f(t.Context(), i) })
 	}
-	all.Wait()
-	for _, err := range errs {
-		controlplanetest.Require(t, err)
-	}
+	controlplanetest.Require(t, all.Wait())
 }

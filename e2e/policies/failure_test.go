@@ -18,7 +18,7 @@ func (c *corpus) kyverno() *engine { return c.engines[1] }
 
 func TestWhileKyvernoIsDownAPodIsRefusedOrRunsWithoutAndOnceItIsBackItIsInjected(t *testing.T) {
 	tier.Full(t)
-	c := mustCorpus(t)
+	c := must(t, theCorpus)
 	e := c.kyverno()
 	handled := e.handled(t, "handled-while-down")
 	e.kyverno.Kill()
@@ -35,7 +35,7 @@ func TestWhileKyvernoIsDownAPodIsRefusedOrRunsWithoutAndOnceItIsBackItIsInjected
 	}
 
 	for _, name := range []string{"plain", "annotation-exclude"} { // an annotation is for Kyverno to read
-		where := corner{variant: secretRef, selection: down(name), rows: mustDecisions(t)[:1], places: []string{container}}
+		where := corner{variant: secretRef, selection: down(name), rows: must(t, decisions)[:1], places: []string{container}}
 		_, err := e.store(t.Context(), where)
 		if err == nil || !strings.Contains(err.Error(), `failed calling webhook "mpol`) {
 			t.Errorf("%s: %v", name, err)
@@ -63,7 +63,7 @@ func TestWhileKyvernoIsDownAPodIsRefusedOrRunsWithoutAndOnceItIsBackItIsInjected
 // mustBeAsExpected puts all rows before the engine, in all places but ephemeral ones, in one pod.
 func (c *corpus) mustBeAsExpected(t *testing.T, e *engine, where corner) {
 	t.Helper()
-	where.rows, where.places = mustDecisions(t), []string{container, initContainer, sidecar}
+	where.rows, where.places = must(t, decisions), []string{container, initContainer, sidecar}
 	diff, err := c.difference(context.WithoutCancel(t.Context()), e, where)
 	controlplanetest.Require(t, err)
 	if diff != "" {
@@ -73,7 +73,7 @@ func (c *corpus) mustBeAsExpected(t *testing.T, e *engine, where corner) {
 
 func TestAPolicyThatFailsHalfwayLeavesThePodAsItWas(t *testing.T) {
 	tier.Full(t)
-	c := mustCorpus(t)
+	c := must(t, theCorpus)
 	for _, e := range c.engines {
 		t.Run(e.name, func(t *testing.T) {
 			pod := &corev1.Pod{

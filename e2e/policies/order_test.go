@@ -22,7 +22,7 @@ import (
 // policies, which it asks again when a webhook has changed the pod. Kyverno's webhook does not want to be asked again.
 func TestAContainerThatALaterWebhookAddsIsInjectedByTheNativePolicyAlone(t *testing.T) {
 	tier.Full(t)
-	for _, e := range mustCorpus(t).engines {
+	for _, e := range must(t, theCorpus).engines {
 		t.Run(e.name, func(t *testing.T) {
 			e.startMesh(t)
 			pod := &corev1.Pod{

@@ -107,7 +107,7 @@ func meshed(t *testing.T) map[string]string {
 func TestNothingOfAPodIsLost(t *testing.T) {
 	all := meshed(t)
 	maps.Copy(all, shapes)
-	for _, e := range mustCorpus(t).engines {
+	for _, e := range must(t, theCorpus).engines {
 		for name, spec := range all {
 			t.Run(e.name+"/"+name, func(t *testing.T) {
 				want := e.mustStore(t, untouched, name, spec)
@@ -147,7 +147,7 @@ func (e *engine) mustStore(t *testing.T, namespace, name, spec string) *corev1.P
 
 // What schedulers, kubelets, autoscalers and people do with a pod that has the variables.
 func TestAnInjectedPodIsHandledAsAnyOther(t *testing.T) {
-	for _, e := range mustCorpus(t).engines {
+	for _, e := range must(t, theCorpus).engines {
 		t.Run(e.name, func(t *testing.T) {
 			pod := e.handled(t, "handled")
 			for what, err := range e.handle(t.Context(), pod) {
@@ -217,7 +217,7 @@ func TestAServiceAccountThatNamesTheSecretsOfItsPodsMustNameOurs(t *testing.T) {
 	tier.Full(t)
 	const refusal = `secret.secretName="fairlead-proxy" is not allowed because service account strict does not reference that secret`
 	namespace := secretRef.namespace(plainNamespace)
-	for _, e := range mustCorpus(t).engines {
+	for _, e := range must(t, theCorpus).engines {
 		for account, secrets := range map[string][]corev1.ObjectReference{"strict": nil, "naming": {{Name: policies.Secret}}} {
 			t.Run(e.name+"/"+account, func(t *testing.T) {
 				meta := metav1.ObjectMeta{Name: account, Annotations: map[string]string{"kubernetes.io/enforce-mountable-secrets": "true"}}

@@ -3,8 +3,6 @@ package policies_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -107,13 +105,12 @@ type caRow struct {
 
 var caTableRow = regexp.MustCompile("(?m)^\\| (\\d+) \\| `(.*?)` \\| ([^|]+) \\|")
 
-func caRows() ([]caRow, error) {
-	text, err := os.ReadFile(filepath.Join(decisionsFolder, "inject-trusted-ca.md"))
+func caRows() (rows []caRow, err error) {
+	table, err := cellsOf("inject-trusted-ca", caTableRow)
 	if err != nil {
 		return nil, err
 	}
-	var rows []caRow
-	for _, cells := range caTableRow.FindAllStringSubmatch(string(text), -1) {
+	for _, cells := range table {
 		r := caRow{number: cells[1], missing: map[string][]string{}}
 		if err := yaml.UnmarshalStrict([]byte(cells[2]), &r.has); err != nil {
 			return nil, fmt.Errorf("row %s: %w", r.number, err)
@@ -135,9 +132,6 @@ func caRows() ([]caRow, error) {
 			}
 		}
 		rows = append(rows, r)
-	}
-	if all := rowNumber.FindAllString(string(text), -1); len(all) != len(rows) || len(rows) == 0 {
-		return nil, fmt.Errorf("of %d rows only %d can be read", len(all), len(rows))
 	}
 	return rows, nil
 }
@@ -189,9 +183,7 @@ func (c caCluster) testUnserved(t *testing.T) {
 }
 
 func (c caCluster) testRows(t *testing.T) {
-	rows, err := caRows()
-	controlplanetest.Require(t, err)
-	for _, row := range rows {
+	for _, row := range must(t, caRows) {
 		t.Run(row.number, func(t *testing.T) {
 			given := row.pod()
 			stored, err := c.create(t.Context(), row.pod())

@@ -28,7 +28,7 @@ func TestARelayedAgentMeetsTheRestrictedPodSecurityStandard(t *testing.T) {
 		pod.Spec.Containers[0].SecurityContext = security
 		return pod
 	}
-	for _, e := range tunnelEngines(t) {
+	for _, e := range must(t, theTunnels) {
 		t.Run(e.name, func(t *testing.T) {
 			controlplanetest.Require(t, e.createNamespace(t.Context(), namespace, map[string]string{
 				tunnelLabel: mutationtest.Relayed.Name, "pod-security.kubernetes.io/enforce": "restricted",

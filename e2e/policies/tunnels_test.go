@@ -20,7 +20,7 @@ func TestAgentsAreFoundInAllPlacesAndTheirNeighboursLeftAlone(t *testing.T) {
 	}
 	sidecar := agent("addon-agent")
 	sidecar.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
-	for _, e := range tunnelEngines(t) {
+	for _, e := range must(t, theTunnels) {
 		for family, reached := range map[string][]string{
 			mutationtest.ClusterProxy: {"proxy-agent", "service-proxy", "addon-agent"},
 			mutationtest.ByLabel:      {"proxy-agent", "service-proxy", "addon-agent", "neighbour", "first"}, // without names, all
@@ -53,7 +53,7 @@ func TestAgentsAreFoundInAllPlacesAndTheirNeighboursLeftAlone(t *testing.T) {
 
 // What the selectors and the policy leave out, and kube-system, which Kyverno does not see.
 func TestAgentsThatAreExcludedAreLeftAlone(t *testing.T) {
-	for _, e := range tunnelEngines(t) {
+	for _, e := range must(t, theTunnels) {
 		for name, test := range map[string]struct {
 			namespace string
 			change    func(*corev1.Pod)
@@ -96,7 +96,7 @@ func TestAgentsThatAreExcludedAreLeftAlone(t *testing.T) {
 // variant calls last. With a sidecar of its family's way, the selectors leave the pod to the other policy.
 func TestWhoAsksForTargetsHasTheRelayAlone(t *testing.T) {
 	settled := []corev1.EnvVar{{Name: "NO_PROXY", Value: "*"}, {Name: "no_proxy", Value: "*"}}
-	for _, e := range tunnelEngines(t) {
+	for _, e := range must(t, theTunnels) {
 		for _, test := range []struct {
 			variant tunnelVariant
 			family  string

@@ -33,7 +33,7 @@ type twin struct {
 // policy applies, equals the pod that each engine stores. internal/agents/mutation tests that this is the table's
 // result.
 func TestEveryRowOfTheTablesOfTunnelsHoldsUnderBothEngines(t *testing.T) {
-	engines := tunnelEngines(t)
+	engines := must(t, theTunnels)
 	for _, v := range tunnelVariants() {
 		t.Run(v.Name, func(t *testing.T) {
 			rows, err := mutationtest.Rows(decisionsFolder, v.Text, v.Families)
@@ -55,11 +55,11 @@ func TestEveryRowOfTheTablesOfTunnelsHoldsUnderBothEngines(t *testing.T) {
 
 func TestFairleadMutateMakesThePodsThatTheEnginesStore(t *testing.T) {
 	twin := twin{namespace: secretRef.namespace(plainNamespace), policies: []string{policies.InjectProxyEnv}}
-	for _, r := range mustDecisions(t) {
+	for _, r := range must(t, decisions) {
 		where := corner{selection: selection{name: "twin"}, rows: []row{r}, places: []string{container, initContainer, sidecar}}
 		twin.pods = append(twin.pods, where.pod())
 	}
-	twin.check(t, mustCorpus(t).engines)
+	twin.check(t, must(t, theCorpus).engines)
 }
 
 func (w twin) check(t *testing.T, engines []*engine) {

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
-	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/internal/agents/mutation/mutationtest"
 )
@@ -82,7 +81,7 @@ func (v tunnelVariant) policies(rendered []byte) ([]*unstructured.Unstructured, 
 		default:
 			continue
 		}
-		v.narrow(object.Object["spec"].(map[string]any), object.GetName())
+		narrow(object, object.GetName(), tunnelLabel, v.Name)
 		ours = append(ours, object)
 	}
 	return ours, nil
@@ -99,24 +98,7 @@ func (v tunnelVariant) has(policy *unstructured.Unstructured) bool {
 	return err == nil && slices.ContainsFunc(v.Families, func(family string) bool { return selects.Matches(labels.Set(mutationtest.Labels[family])) })
 }
 
-// narrow makes a policy or its binding one of that name, for the variant's namespace.
-func (v tunnelVariant) narrow(spec map[string]any, name string) {
-	if spec["policyName"] != nil {
-		spec["policyName"] = name
-		return
-	}
-	selector := spec["matchConstraints"].(map[string]any)["namespaceSelector"].(map[string]any)
-	selector["matchLabels"] = map[string]any{tunnelLabel: v.Name}
-}
-
-// tunnelEngines returns the engines of the corpus, with all variants.
-func tunnelEngines(t testing.TB) []*engine {
-	t.Helper()
-	engines, err := theTunnels()
-	controlplanetest.Require(t, err)
-	return engines
-}
-
+// theTunnels are the engines of the corpus, with all variants.
 var theTunnels = sync.OnceValues(func() ([]*engine, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
@@ -124,18 +106,11 @@ var theTunnels = sync.OnceValues(func() ([]*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	errs := make([]error, len(c.engines))
-	var all sync.WaitGroup
-	for i, e := range c.engines {
-		all.Go(func() { errs[i] = e.prepareTunnels(ctx) })
+	var all errgroup.Group
+	for _, e := range c.engines {
+		all.Go(func() error { return e.prepareTunnels(ctx) })
 	}
-	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return c.engines, nil
+	return c.engines, all.Wait()
 })
 
 // prepareTunnels makes the namespaces and policies of all variants.

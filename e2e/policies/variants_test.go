@@ -72,8 +72,11 @@ func manifests(ctx context.Context, engine string, all []variant) ([]*unstructur
 		if err != nil {
 			return nil, err
 		}
-		if err := v.narrow(policy); err != nil {
-			return nil, err
+		for _, object := range policy {
+			if err := v.rewrite(object); err != nil {
+				return nil, err
+			}
+			narrow(object, v.name, variantLabel, v.name)
 		}
 		objects = append(objects, policy...)
 	}
@@ -88,22 +91,16 @@ func policyOf(manifest []byte) ([]*unstructured.Unstructured, error) {
 	}), err
 }
 
-// narrow gives the policy the variant's name, namespaces and change.
-func (v variant) narrow(policy []*unstructured.Unstructured) error {
-	for _, object := range policy {
-		if err := v.rewrite(object); err != nil {
-			return err
-		}
-		object.SetName(v.name)
-		spec := object.Object["spec"].(map[string]any)
-		if spec["policyName"] != nil {
-			spec["policyName"] = v.name
-			continue
-		}
-		selector := spec["matchConstraints"].(map[string]any)["namespaceSelector"].(map[string]any)
-		selector["matchLabels"] = map[string]any{variantLabel: v.name}
+// narrow makes a policy or its binding one of that name, for the namespaces with a label.
+func narrow(object *unstructured.Unstructured, name, key, value string) {
+	object.SetName(name)
+	spec := object.Object["spec"].(map[string]any)
+	if spec["policyName"] != nil {
+		spec["policyName"] = name
+		return
 	}
-	return nil
+	selector := spec["matchConstraints"].(map[string]any)["namespaceSelector"].(map[string]any)
+	selector["matchLabels"] = map[string]any{key: value}
 }
 
 // rewrite makes the variant's change, if it has one, to a policy.
