@@ -8,10 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -27,8 +26,7 @@ func networks(t *testing.T) []*corev1.Pod {
 	controlplanetest.Require(t, err)
 	var pods []*corev1.Pod
 	for _, file := range files {
-		text := controlplanetest.ReadFile(t, file)
-		for document := range bytes.SplitSeq(text, []byte("\n---\n")) {
+		for document := range bytes.SplitSeq(controlplanetest.ReadFile(t, file), []byte("\n---\n")) {
 			pod := &corev1.Pod{}
 			controlplanetest.Require(t, yaml.UnmarshalStrict(document, pod))
 			pods = append(pods, pod)
@@ -39,7 +37,7 @@ func networks(t *testing.T) []*corev1.Pod {
 
 // waits says whether a container of the pod waits for our Secret.
 func waits(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(append(slices.Clone(pod.Spec.Containers), pod.Spec.InitContainers...), func(c corev1.Container) bool {
+	return slices.ContainsFunc(slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers), func(c corev1.Container) bool {
 		return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {
 			return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == policies.Secret
 		}) || slices.ContainsFunc(c.EnvFrom, func(from corev1.EnvFromSource) bool {
@@ -90,7 +88,9 @@ func (c coldStart) replicate() {
 	c.Helper()
 	deployment, err := c.clients.AppsV1().Deployments(policies.Namespace).Get(c.Context(), replicator.Name, metav1.GetOptions{})
 	controlplanetest.Require(c, err)
-	pod := c.podOf(deployment)
+	pod := &corev1.Pod{ObjectMeta: deployment.Spec.Template.ObjectMeta, Spec: deployment.Spec.Template.Spec}
+	pod.GenerateName = deployment.Name + "-"
+	controlplanetest.Require(c, c.create(c.Context(), deployment.Namespace, pod))
 	if waits(pod) || pod.Spec.PriorityClassName != "system-cluster-critical" || *pod.Spec.Priority != 2000000000 {
 		c.Errorf("the replicator waits for its own copies: %t; its priority is %s", waits(pod), pod.Spec.PriorityClassName)
 	}
@@ -107,37 +107,18 @@ func (c coldStart) replicate() {
 	controlplanetest.Require(c, err)
 }
 
-// podOf is the Deployment's pod as it is let in.
-func (c coldStart) podOf(deployment *appsv1.Deployment) *corev1.Pod {
-	c.Helper()
-	pod := &corev1.Pod{ObjectMeta: deployment.Spec.Template.ObjectMeta, Spec: deployment.Spec.Template.Spec}
-	pod.GenerateName = deployment.Name + "-"
-	controlplanetest.Require(c, c.create(c.Context(), deployment.Namespace, pod))
-	return pod
-}
-
 // workload creates a pod off the host network, and awaits what it waits for.
 func (c coldStart) workload() {
 	c.Helper()
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
-	}
+	pod := webPod("web")
 	controlplanetest.Require(c, c.create(c.Context(), "shop", pod))
 	if !waits(pod) {
 		c.Error("a workload is not injected")
 	}
 	controlplanetest.Await(c, "the Secret", func(ctx context.Context) (bool, error) {
 		_, err := c.clients.CoreV1().Secrets("shop").Get(ctx, policies.Secret, metav1.GetOptions{})
-		return err == nil, ignoreNotFound(err)
+		return err == nil, client.IgnoreNotFound(err)
 	})
-}
-
-func ignoreNotFound(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }
 
 func TestAClusterWithTheNativeEngineStarts(t *testing.T) {
@@ -156,25 +137,17 @@ func TestAClusterStartsWhoseKyvernoWaitsForTheNetwork(t *testing.T) {
 	c := startCold(t, withKyverno)
 	c.kyverno.Kill()
 	c.network("")
-	kyverno := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "kyverno-admission-controller"},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "kyverno", Image: "kyverno"}}},
-	}
-	controlplanetest.Require(t, c.create(t.Context(), "kyverno", kyverno))
+	controlplanetest.Require(t, c.create(t.Context(), "kyverno", webPod("kyverno-admission-controller")))
 	c.replicate()
 
 	// What selectors cannot say is refused, until Kyverno runs.
 	elsewhere := networks(t)[0]
-	if err := c.create(t.Context(), "elsewhere", inNamespace(elsewhere, "elsewhere")); err == nil || !strings.Contains(err.Error(), `failed calling webhook "mpol`) {
+	elsewhere.Namespace = "elsewhere"
+	if err := c.create(t.Context(), elsewhere.Namespace, elsewhere); err == nil || !strings.Contains(err.Error(), `failed calling webhook "mpol`) {
 		t.Errorf("a pod on the network of its node: %v", err)
 	}
 	controlplanetest.Require(t, c.kyverno.Restart(t.Context()))
 	controlplanetest.Require(t, c.awaitPolicy(t.Context(), "shop"))
 	c.network("elsewhere")
 	c.workload()
-}
-
-func inNamespace(pod *corev1.Pod, namespace string) *corev1.Pod {
-	pod.Namespace = namespace
-	return pod
 }

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/tier"
@@ -65,7 +64,7 @@ func (c corner) injected() bool {
 // optional is of references to the Secret.
 func (c corner) optional() *bool {
 	if c.selection.namespace == unservedNamespace || c.selection.namespace == unmarkedNamespace {
-		return ptr.To(true)
+		return new(true)
 	}
 	return nil
 }
@@ -80,7 +79,7 @@ func (c corner) containers(place string) []corev1.Container {
 		one := *r.has.DeepCopy()
 		one.Name, one.Image = place+"-"+r.number, "registry.example/web:1"
 		if place == sidecar {
-			one.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
+			one.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
 		}
 		all = append(all, one)
 	}

@@ -80,10 +80,8 @@ func startExclusion(t *testing.T) exclusion {
 func (e exclusion) await(t *testing.T) {
 	t.Helper()
 	controlplanetest.Await(t, "the refusal", func(ctx context.Context) (bool, error) {
-		if err := e.try(ctx, developer, pod(e.own, exclude(), nil)); !unauthorised(err) {
-			return false, fmt.Errorf("not refused: %w", err)
-		}
-		return true, nil
+		err := e.try(ctx, developer, pod(e.own, exclude(), nil))
+		return controlplanetest.Holds(unauthorised(err), "not refused: %v", err)
 	})
 	controlplanetest.Await(t, "what was granted, and settings", func(ctx context.Context) (bool, error) {
 		for _, user := range []string{lead, platform} {
@@ -108,20 +106,24 @@ func unauthorised(err error) bool {
 
 func exclude() map[string]string { return map[string]string{said: "exclude"} }
 
+// excluding is the same as a patch.
+const excluding = `{"metadata":{"labels":{"` + said + `":"exclude"}}}`
+
+func merge(content string) client.Patch {
+	return client.RawPatch(types.MergePatchType, []byte(content))
+}
+
 func pod(namespace string, labels, annotations map[string]string) *corev1.Pod {
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: namespace, Labels: labels, Annotations: annotations},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "registry.example/web:1"}}},
-	}
+	made := webPod("web")
+	made.Namespace, made.Labels, made.Annotations = namespace, labels, annotations
+	return made
 }
 
 // workloads are of all kinds that make pods, by the path of their pods' metadata.
 func workloads(namespace string, labels, annotations map[string]string) map[string][]client.Object {
 	meta := metav1.ObjectMeta{Name: "web", Namespace: namespace}
 	one := map[string]string{"app": "web"}
-	for key, value := range labels {
-		one[key] = value
-	}
+	maps.Copy(one, labels)
 	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: one, Annotations: annotations}, Spec: pod("", nil, nil).Spec}
 	once := template
 	once.Spec.RestartPolicy = corev1.RestartPolicyNever
@@ -204,19 +206,18 @@ func (e exclusion) testNamespaces(t *testing.T) {
 	controlplanetest.Require(t, e.try(t.Context(), developer, made(nil, exclude()))) // says nothing
 
 	// The annotation, which says nothing, does not open the door to the label.
-	annotated := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+said+`":"exclude"}}}`))
+	annotated := merge(`{"metadata":{"annotations":{"` + said + `":"exclude"}}}`)
 	controlplanetest.Require(t, e.users[developer].Patch(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.own}}, annotated))
-	label := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"`+said+`":"exclude"}}}`))
 	for user, may := range map[string]map[string]bool{
 		developer: {}, lead: {e.own: true}, platform: {e.own: true, e.other: true},
 	} {
 		for _, name := range []string{e.own, e.other} {
 			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-			err := e.users[user].Patch(t.Context(), namespace, label, client.DryRunAll)
+			err := e.users[user].Patch(t.Context(), namespace, merge(excluding), client.DryRunAll)
 			if may[name] && err != nil || !may[name] && (!unauthorised(err) || !strings.Contains(err.Error(), "in namespace "+name)) {
 				t.Errorf("%s patches %s: %v", user, name, err)
 			}
-			err = e.users[user].SubResource("status").Patch(t.Context(), namespace, label, client.DryRunAll)
+			err = e.users[user].SubResource("status").Patch(t.Context(), namespace, merge(excluding), client.DryRunAll)
 			if may[name] != (err == nil) || err != nil && !unauthorised(err) {
 				t.Errorf("%s patches the status of %s: %v", user, name, err)
 			}
@@ -225,12 +226,11 @@ func (e exclusion) testNamespaces(t *testing.T) {
 }
 
 func (e exclusion) testUpdates(t *testing.T) {
-	controlplanetest.Require(t, e.admin.Patch(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.other}},
-		client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"`+said+`":"exclude"}}}`))))
-	patch := func(user string, object client.Object, content string) error {
-		return e.users[user].Patch(t.Context(), object.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(content)), client.DryRunAll)
-	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.other}}
+	controlplanetest.Require(t, e.admin.Patch(t.Context(), namespace.DeepCopy(), merge(excluding)))
+	patch := func(user string, object client.Object, content string) error {
+		return e.users[user].Patch(t.Context(), object.DeepCopyObject().(client.Object), merge(content), client.DryRunAll)
+	}
 	for name, content := range map[string]string{"another label": `{"metadata":{"labels":{"team":"a"}}}`, "no longer": `{"metadata":{"labels":{"` + said + `":null}}}`} {
 		if err := patch(developer, namespace, content); err != nil {
 			t.Errorf("a namespace, %s: %v", name, err)
@@ -240,7 +240,7 @@ func (e exclusion) testUpdates(t *testing.T) {
 	until := func(time string) string {
 		return `{"metadata":{"annotations":{"fairlead.io/exclude-until":` + time + `}}}`
 	}
-	controlplanetest.Require(t, e.users[developer].Patch(t.Context(), namespace.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(until(`"2030-01-01T00:00:00Z"`)))))
+	controlplanetest.Require(t, e.users[developer].Patch(t.Context(), namespace.DeepCopy(), merge(until(`"2030-01-01T00:00:00Z"`))))
 	for _, time := range []string{`"2040-01-01T00:00:00Z"`, "null"} {
 		err := patch(developer, namespace, until(time))
 		if !unauthorised(err) || !strings.Contains(err.Error(), "metadata.annotations: fairlead.io/exclude-until is changed, and developer may not exclude the namespace "+e.other) {
@@ -266,11 +266,10 @@ func (e exclusion) testUpdates(t *testing.T) {
 	plain := pod(e.own, nil, nil)
 	plain.Name = "updated"
 	controlplanetest.Require(t, e.users[developer].Create(t.Context(), plain))
-	label := `{"metadata":{"labels":{"` + said + `":"exclude"}}}`
-	if err := patch(developer, plain, label); !unauthorised(err) {
+	if err := patch(developer, plain, excluding); !unauthorised(err) {
 		t.Errorf("a pod that was not excluded: %v", err)
 	}
-	controlplanetest.Require(t, patch(lead, plain, label))
+	controlplanetest.Require(t, patch(lead, plain, excluding))
 }
 
 // The controllers are those of Kubernetes, with the service accounts that kubeadm gives them.
@@ -297,18 +296,14 @@ func (e exclusion) testControllers(t *testing.T) {
 				}
 			}
 		}
-		if len(missing) > 0 {
-			return false, fmt.Errorf("no pod of %v", missing)
-		}
-		return true, nil
+		return controlplanetest.Holds(len(missing) == 0, "no pod of %v", missing)
 	})
 
 	// Who says that a controller owns the pod is not that controller.
 	var deployment appsv1.Deployment
 	controlplanetest.Require(t, e.admin.Get(t.Context(), client.ObjectKey{Namespace: e.own, Name: "deployment"}, &deployment))
 	forged := pod(e.own, exclude(), nil)
-	controller := true
-	forged.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "deployment", UID: deployment.UID, Controller: &controller}}
+	forged.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "deployment", UID: deployment.UID, Controller: new(true)}}
 	if err := e.try(t.Context(), developer, forged); !unauthorised(err) {
 		t.Errorf("a pod with an owner: %v", err)
 	}

@@ -12,7 +12,6 @@ import (
 	registrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/tier"
@@ -55,7 +54,7 @@ func (e *engine) startMesh(t *testing.T) {
 			return
 		}
 		review.Response = &admissionv1.AdmissionResponse{
-			UID: review.Request.UID, Allowed: true, PatchType: ptr.To(admissionv1.PatchTypeJSONPatch),
+			UID: review.Request.UID, Allowed: true, PatchType: new(admissionv1.PatchTypeJSONPatch),
 			Patch: []byte(`[{"op": "add", "path": "/spec/containers/-", "value": {"name": "mesh", "image": "mesh"}}]`),
 		}
 		_ = json.NewEncoder(w).Encode(review)
@@ -74,7 +73,7 @@ func (e *engine) startMesh(t *testing.T) {
 				Rule:       registrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
 			}},
 			ObjectSelector:          &metav1.LabelSelector{MatchLabels: map[string]string{"mesh": "yes"}},
-			SideEffects:             ptr.To(registrationv1.SideEffectClassNone),
+			SideEffects:             new(registrationv1.SideEffectClassNone),
 			AdmissionReviewVersions: []string{"v1"},
 		}},
 	}

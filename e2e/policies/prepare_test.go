@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
@@ -23,8 +22,14 @@ func (e *engine) prepare(ctx context.Context, rows []row) error {
 		return err
 	}
 	for _, v := range variants() {
-		for _, kind := range []string{plainNamespace, namedNamespace, excludedNamespace, includedNamespace, unservedNamespace, unmarkedNamespace} {
-			if err := e.createNamespace(ctx, v.namespace(kind), labelsOf(v, kind)); err != nil {
+		for kind, says := range map[string]string{
+			plainNamespace: "", namedNamespace: "", unservedNamespace: "", unmarkedNamespace: "", excludedNamespace: "exclude", includedNamespace: "include",
+		} {
+			labels := map[string]string{variantLabel: v.name}
+			if says != "" {
+				labels[said] = says
+			}
+			if err := e.createNamespace(ctx, v.namespace(kind), labels); err != nil {
 				return err
 			}
 		}
@@ -50,29 +55,12 @@ func (e *engine) prepare(ctx context.Context, rows []row) error {
 	return nil
 }
 
-func labelsOf(v variant, kind string) map[string]string {
-	labels := map[string]string{variantLabel: v.name}
-	switch kind {
-	case excludedNamespace:
-		labels[said] = "exclude"
-	case includedNamespace:
-		labels[said] = "include"
-	}
-	return labels
-}
-
 func (e *engine) createNamespace(ctx context.Context, name string, labels map[string]string) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 	if !strings.HasSuffix(name, "-"+unmarkedNamespace) {
 		namespace.Annotations = map[string]string{"fairlead.io/served": strconv.FormatBool(!strings.HasSuffix(name, "-"+unservedNamespace))}
 	}
 	_, err := e.clients.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
-	return err
-}
-
-func (e *engine) labelNamespace(ctx context.Context, name, key, value string) error {
-	patch := fmt.Appendf(nil, `{"metadata": {"labels": {%q: %q}}}`, key, value)
-	_, err := e.clients.CoreV1().Namespaces().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
 	return err
 }
 
@@ -117,14 +105,6 @@ func refused(err error) bool {
 // awaitPolicy returns when something happens to a pod that every policy, however broken, would inject somewhere or make
 // impossible.
 func (e *engine) awaitPolicy(ctx context.Context, namespace string) error {
-	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-		injected, err := e.injected(ctx, namespace)
-		return injected || refused(err) && !noServiceAccount(err), nil
-	})
-}
-
-// injected says whether such a pod would be injected now.
-func (e *engine) injected(ctx context.Context, namespace string) (bool, error) {
 	canary := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        "canary",
@@ -136,9 +116,18 @@ func (e *engine) injected(ctx context.Context, namespace string) (bool, error) {
 			InitContainers: []corev1.Container{{Name: "b", Image: "b"}},
 		},
 	}
-	stored, err := e.clients.CoreV1().Pods(namespace).Create(ctx, canary, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	if err != nil {
-		return false, err
-	}
-	return len(stored.Spec.Containers[0].Env)+len(stored.Spec.InitContainers[0].Env) > 0, nil
+	return e.awaitChange(ctx, namespace, canary, func(stored *corev1.Pod) bool {
+		return len(stored.Spec.Containers[0].Env)+len(stored.Spec.InitContainers[0].Env) > 0
+	})
+}
+
+// awaitChange tries the pod until it is as wanted, or refused.
+func (e *engine) awaitChange(ctx context.Context, namespace string, pod *corev1.Pod, wanted func(*corev1.Pod) bool) error {
+	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		stored, err := e.clients.CoreV1().Pods(namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err != nil {
+			return refused(err) && !noServiceAccount(err), nil
+		}
+		return wanted(stored), nil
+	})
 }

@@ -2,7 +2,16 @@ package policies_test
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// webPod has one container, which says nothing.
+func webPod(name string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "registry.example/web:1"}}},
+	}
+}
 
 // said is the key under which a pod or a namespace says whether it is injected.
 const said = "policies.kyverno.io/inject-proxy-env"

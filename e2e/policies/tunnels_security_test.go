@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/internal/agents/mutation/mutationtest"
@@ -21,7 +20,7 @@ func TestARelayedAgentMeetsTheRestrictedPodSecurityStandard(t *testing.T) {
 		pod := rows[5].Pod() // whose hub is at a port below 1024
 		pod.Name, pod.GenerateName = "", "restricted-"
 		security := &corev1.SecurityContext{
-			RunAsNonRoot: ptr.To(true), AllowPrivilegeEscalation: ptr.To(false),
+			RunAsNonRoot: new(true), AllowPrivilegeEscalation: new(false),
 			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		}
 		change(security)

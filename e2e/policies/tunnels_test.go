@@ -8,7 +8,6 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/internal/agents/mutation/mutationtest"
@@ -19,7 +18,7 @@ func TestAgentsAreFoundInAllPlacesAndTheirNeighboursLeftAlone(t *testing.T) {
 		return corev1.Container{Name: name, Image: "registry.example/agent:1", Args: []string{"--proxy-server-host=hub.example"}}
 	}
 	sidecar := agent("addon-agent")
-	sidecar.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
+	sidecar.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
 	for _, e := range must(t, theTunnels) {
 		for family, reached := range map[string][]string{
 			mutationtest.ClusterProxy: {"proxy-agent", "service-proxy", "addon-agent"},

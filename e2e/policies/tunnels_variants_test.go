@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/policies"
@@ -139,7 +139,8 @@ func (e *engine) prepareTunnels(ctx context.Context) error {
 	if err := e.createNamespace(ctx, "led-excluded", map[string]string{tunnelLabel: mutationtest.Led.Name, said: "exclude"}); err != nil {
 		return err
 	}
-	if err := e.labelNamespace(ctx, "kube-system", tunnelLabel, mutationtest.Led.Name); err != nil {
+	label := fmt.Appendf(nil, `{"metadata": {"labels": {%q: %q}}}`, tunnelLabel, mutationtest.Led.Name)
+	if _, err := e.clients.CoreV1().Namespaces().Patch(ctx, "kube-system", types.MergePatchType, label, metav1.PatchOptions{}); err != nil {
 		return err
 	}
 	if err := e.cp.ApplyObjects(ctx, objects...); err != nil {
@@ -175,17 +176,5 @@ func (e *engine) awaitTunnels(ctx context.Context, v tunnelVariant) error {
 	if v.inject == "" {
 		return nil
 	}
-	plain := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "plain"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}}}
-	return e.awaitChange(ctx, v.Name, plain, func(stored *corev1.Pod) bool { return len(stored.Spec.Containers[0].Env) > 0 })
-}
-
-// awaitChange tries the pod until it is as wanted, or refused.
-func (e *engine) awaitChange(ctx context.Context, namespace string, pod *corev1.Pod, wanted func(*corev1.Pod) bool) error {
-	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-		stored, err := e.clients.CoreV1().Pods(namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		if err != nil {
-			return refused(err) && !noServiceAccount(err), nil
-		}
-		return wanted(stored), nil
-	})
+	return e.awaitChange(ctx, v.Name, webPod("plain"), func(stored *corev1.Pod) bool { return len(stored.Spec.Containers[0].Env) > 0 })
 }
