@@ -13,6 +13,10 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
@@ -24,9 +28,8 @@ import (
 )
 
 const (
-	missing   = ": has none of HTTP_PROXY, HTTPS_PROXY and NO_PROXY. The pod is older than the policy inject-proxy-env, or was let in without it: replace the pod"
-	leftOut   = "gets no HTTP_PROXY, HTTPS_PROXY and NO_PROXY: "
-	injectKey = "policies.kyverno.io/inject-proxy-env"
+	missing = ": has none of HTTP_PROXY, HTTPS_PROXY and NO_PROXY. The pod is older than the policy inject-proxy-env, or was let in without it: replace the pod"
+	leftOut = "gets no HTTP_PROXY, HTTPS_PROXY and NO_PROXY: "
 )
 
 // audited is one of testdata/audit.yaml: a pod, and what its report says by policy.
@@ -49,7 +52,7 @@ func auditedPods(t *testing.T) []audited {
 			continue
 		}
 		first := &a.Pod.Spec.Containers[0]
-		for _, entry := range injected() {
+		for _, entry := range secretRef.entries("", false) {
 			if !slices.ContainsFunc(first.Env, func(own corev1.EnvVar) bool { return own.Name == entry.Name }) {
 				first.Env = append(first.Env, entry)
 			}
@@ -65,13 +68,13 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
 	clients := controlplanetest.Clients(t, cp)
 	namespace := controlplanetest.Namespace(t, cp)
-	off := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "off", Labels: map[string]string{injectKey: "exclude"}}}
+	off := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "off", Labels: exclude()}}
 	_, err := clients.CoreV1().Namespaces().Create(t.Context(), off, metav1.CreateOptions{})
 	controlplanetest.Require(t, err)
 
 	// The pods come first: the audit must find pods that were admitted before the
 	// policies.
-	expected := map[string]audited{}
+	expected, names := map[string]audited{}, map[string]string{} // by the UID of the pod
 	pods := auditedPods(t)
 	pods = append(pods, audited{
 		Pod:   corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "away", Namespace: off.Name}, Spec: pods[0].Pod.Spec},
@@ -82,7 +85,7 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 			a.Pod.Namespace = namespace
 		}
 		created := createPod(t, clients, a.Pod)
-		expected[string(created.UID)] = a
+		expected[string(created.UID)], names[string(created.UID)] = a, a.Pod.Name
 		if created.Status.Phase = a.Pod.Status.Phase; created.Status.Phase != "" {
 			_, err := clients.CoreV1().Pods(created.Namespace).UpdateStatus(t.Context(), created, metav1.UpdateOptions{})
 			controlplanetest.Require(t, err)
@@ -93,9 +96,10 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 	rows, err := mutationtest.Rows(decisionsFolder, mutationtest.Relay, nil)
 	controlplanetest.Require(t, err)
 	for _, r := range rows {
-		created := r.Pod()
-		created.Namespace = namespace
-		relayRows[string(createPod(t, clients, *created).UID)] = r
+		pod := r.Pod()
+		pod.Namespace = namespace
+		created := createPod(t, clients, *pod)
+		relayRows[string(created.UID)], names[string(created.UID)] = r, "row "+r.Number
 	}
 
 	k, err := kyverno.Start(t.Context(), cp, kyverno.Options{Progress: t.Output()})
@@ -109,14 +113,9 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 	controlplanetest.Await(t, "a report of each pod by all three policies", func(ctx context.Context) (bool, error) {
 		var err error
 		reports, err = readReports(ctx, c)
-		for uid, a := range expected {
+		for uid, name := range names {
 			if len(reports[uid]) < 3 {
-				return false, fmt.Errorf("of %s: %v (%w)", a.Pod.Name, reports[uid], err)
-			}
-		}
-		for uid, r := range relayRows {
-			if len(reports[uid]) < 3 {
-				return false, fmt.Errorf("of row %s: %v (%w)", r.Number, reports[uid], err)
+				return false, fmt.Errorf("of %s: %v (%w)", name, reports[uid], err)
 			}
 		}
 		return true, err
@@ -130,17 +129,7 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 	}
 	for uid, a := range expected {
 		t.Run(a.Pod.Name, func(t *testing.T) {
-			want := map[string]result{"audit-proxy-env": {"pass", "success"}, "audit-proxy-unreached": {"pass", "success"}, "audit-tunnels": {"pass", "success"}}
-			if a.Mend != "" {
-				want["audit-proxy-env"] = result{"fail", a.Mend}
-			}
-			if a.Watch != "" {
-				want["audit-proxy-unreached"] = result{"warn", a.Watch}
-			}
-			if a.Agent != "" {
-				want["audit-tunnels"] = result{"fail", a.Agent}
-			}
-			if got := reports[uid]; !maps.Equal(got, want) {
+			if got, want := reports[uid], reported(a.Mend, a.Watch, a.Agent); !maps.Equal(got, want) {
 				t.Errorf("the report says\n%v\nwant\n%v", got, want)
 			}
 		})
@@ -148,39 +137,23 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 	t.Run("with carry Relay", func(t *testing.T) {
 		through := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "through-the-relay", Namespace: namespace}, Spec: pods[0].Pod.Spec}
 		through.Spec.Containers = []corev1.Container{{Name: "web", Image: "web", Env: byRelay.entries(namespace, false)}}
-		uids := map[string]string{string(createPod(t, clients, through).UID): through.Name}
-		for uid, a := range expected {
-			uids[uid] = a.Pod.Name
-		}
+		names[string(createPod(t, clients, through).UID)] = through.Name
 		controlplanetest.Require(t, policies.Install(t.Context(), cp, policies.Values(), mutationtest.OverTLS, byRelay.values))
 		const onNode = "is on the network of its node, which has no relay"
 		const copied = "refers to the Secret fairlead-proxy, whose copies nobody renews any more: "
-		pass := result{"pass", "success"}
 		want := map[string]map[string]result{
-			"may-have-its-own": {
-				"audit-proxy-env": pass, "audit-tunnels": pass,
-				"audit-proxy-unreached": {"warn", "container web: names none of HTTP_PROXY, HTTPS_PROXY and NO_PROXY, and may have its own from oauth2-proxy, which exclude.sources of the chart leaves alone"},
-			},
-			"through-the-relay": {"audit-proxy-env": pass, "audit-proxy-unreached": pass, "audit-tunnels": pass},
-			"injected": {
-				"audit-proxy-env":       {"fail", "container web: " + copied + "replace the pod, so that it goes through fairlead-relay"},
-				"audit-proxy-unreached": pass, "audit-tunnels": pass,
-			},
-			"on-the-node-asking": {"audit-proxy-env": pass, "audit-proxy-unreached": {"warn", leftOut + onNode}, "audit-tunnels": pass},
-			"hub-at-443": {
-				"audit-proxy-env":       {"fail", "container konnectivity-agent: " + copied + "on its node there is no relay that it could go through"},
-				"audit-proxy-unreached": {"warn", leftOut + onNode}, "audit-tunnels": pass,
-			},
-			"unset-on-its-node": {
-				"audit-proxy-env": pass, "audit-proxy-unreached": {"warn", leftOut + onNode},
-				"audit-tunnels": {"fail", "container agent: is to read the proxy from HTTPS_PROXY or https_proxy and has none: it " + onNode},
-			},
+			"may-have-its-own":   reported("", "container web: names none of HTTP_PROXY, HTTPS_PROXY and NO_PROXY, and may have its own from oauth2-proxy, which exclude.sources of the chart leaves alone", ""),
+			"through-the-relay":  reported("", "", ""),
+			"injected":           reported("container web: "+copied+"replace the pod, so that it goes through fairlead-relay", "", ""),
+			"on-the-node-asking": reported("", leftOut+onNode, ""),
+			"hub-at-443":         reported("container konnectivity-agent: "+copied+"on its node there is no relay that it could go through", leftOut+onNode, ""),
+			"unset-on-its-node":  reported("", leftOut+onNode, "container agent: is to read the proxy from HTTPS_PROXY or https_proxy and has none: it "+onNode),
 		}
 		controlplanetest.Await(t, "reports by the changed policies", func(ctx context.Context) (bool, error) {
 			reports, err := readReports(ctx, c)
 			got := map[string]map[string]result{}
 			for uid, report := range reports {
-				if name := uids[uid]; want[name] != nil {
+				if name := names[uid]; want[name] != nil {
 					got[name] = report
 				}
 			}
@@ -202,4 +175,57 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 			}
 		}
 	})
+}
+
+// result is one line of a report.
+type result struct{ result, message string }
+
+// readReports returns what reports say, by the UID of their pod and by policy.
+func readReports(ctx context.Context, c client.Client) (map[string]map[string]result, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "wgpolicyk8s.io", Version: "v1alpha2", Kind: "PolicyReportList"})
+	if err := c.List(ctx, list); err != nil {
+		return nil, err
+	}
+	found := map[string]map[string]result{}
+	for _, report := range list.Items {
+		uid, _, _ := unstructured.NestedString(report.Object, "scope", "uid")
+		results, _, _ := unstructured.NestedSlice(report.Object, "results")
+		found[uid] = map[string]result{}
+		for _, r := range results {
+			fields, _ := r.(map[string]any)
+			found[uid][fmt.Sprint(fields["policy"])] = result{fmt.Sprint(fields["result"]), fmt.Sprint(fields["message"])}
+		}
+		if strings.Contains(fmt.Sprint(report.Object), "S3CRET") {
+			return nil, fmt.Errorf("the report %s shows a password", report.GetName())
+		}
+	}
+	return found, nil
+}
+
+// reported is what the three policies say of a pod, if anything.
+func reported(mend, watch, agent string) map[string]result {
+	or := func(kind, message string) result {
+		if message == "" {
+			return result{"pass", "success"}
+		}
+		return result{kind, message}
+	}
+	return map[string]result{"audit-proxy-env": or("fail", mend), "audit-proxy-unreached": or("warn", watch), "audit-tunnels": or("fail", agent)}
+}
+
+func asksAboutPods(webhook admissionv1.ValidatingWebhook) bool {
+	return slices.ContainsFunc(webhook.Rules, func(rule admissionv1.RuleWithOperations) bool {
+		return slices.ContainsFunc(rule.Resources, func(resource string) bool { return resource == "*" || strings.HasPrefix(resource, "pods") })
+	})
+}
+
+// createPod creates it once its namespace has its service account.
+func createPod(t *testing.T, clients kubernetes.Interface, pod corev1.Pod) (created *corev1.Pod) {
+	t.Helper()
+	controlplanetest.Await(t, "the pod "+pod.Name, func(ctx context.Context) (done bool, err error) {
+		created, err = clients.CoreV1().Pods(pod.Namespace).Create(ctx, &pod, metav1.CreateOptions{})
+		return err == nil, err
+	})
+	return created
 }

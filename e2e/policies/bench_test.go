@@ -3,7 +3,6 @@ package policies_test
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -36,7 +35,7 @@ func BenchmarkPods(b *testing.B) {
 	e := &bench{cp: controlplanetest.Start(b, controlplane.Options{Content: kyverno.Content}), pod: &corev1.Pod{}}
 	controlplanetest.Require(b, e.cp.StartControllerManager(b.Context(), controlplane.ServiceAccounts))
 	controlplanetest.Require(b, policies.Serve(b.Context(), e.cp, "shop"))
-	controlplanetest.Require(b, yaml.UnmarshalStrict(benchFile(b, "pod.yaml"), e.pod))
+	controlplanetest.Require(b, yaml.UnmarshalStrict(controlplanetest.ReadFile(b, "testdata/bench/pod.yaml"), e.pod))
 	config := e.cp.Admin()
 	config.QPS = -1 // as fast as they are answered
 	var err error
@@ -54,7 +53,7 @@ func BenchmarkPods(b *testing.B) {
 			b.Run(engine+"-"+carry, func(b *testing.B) { e.measure(b, manifest) })
 		}
 	}
-	b.Run("ClusterPolicy", func(b *testing.B) { e.measure(b, benchFile(b, "field.yaml")) })
+	b.Run("ClusterPolicy", func(b *testing.B) { e.measure(b, controlplanetest.ReadFile(b, "testdata/bench/field.yaml")) })
 }
 
 // measure creates pods one after the other, as a controller does, while the policy of the manifest is in force.
@@ -114,12 +113,6 @@ func (e *bench) await(b *testing.B, given bool) {
 		}
 		return controlplanetest.Holds(given && have == len(pod.Spec.Containers) || !given && have == 0, "%d of %d containers have them", have, len(pod.Spec.Containers))
 	})
-}
-
-func benchFile(b *testing.B, name string) []byte {
-	b.Helper()
-	content := controlplanetest.ReadFile(b, filepath.Join("testdata", "bench", name))
-	return content
 }
 
 func milliseconds(d time.Duration) float64 { return d.Seconds() * 1000 }

@@ -63,6 +63,16 @@ func normalized(pod *corev1.Pod) (*corev1.Pod, error) {
 	return same, json.Unmarshal(tokenVolume.ReplaceAll(text, []byte("kube-api-access")), same)
 }
 
+// differs returns the differences between two pods, but for those.
+func differs(want, got *corev1.Pod) (string, error) {
+	want, err := normalized(want)
+	if err != nil {
+		return "", err
+	}
+	got, err = normalized(got)
+	return cmp.Diff(want, got), err
+}
+
 // difference tries a corner of the corpus with an engine, and returns the differences between the stored and the
 // expected pod. A pod that is refused differs.
 func (c *corpus) difference(ctx context.Context, e *engine, where corner) (string, error) {
@@ -77,13 +87,7 @@ func (c *corpus) difference(ctx context.Context, e *engine, where corner) (strin
 	if err != nil {
 		return "", err
 	}
-	if want, err = normalized(want); err != nil {
-		return "", err
-	}
-	if got, err = normalized(got); err != nil {
-		return "", err
-	}
-	return cmp.Diff(want, got), nil
+	return differs(want, got)
 }
 
 // store creates the corner's pod, or adds its ephemeral containers to the pod that is older than the policy. It

@@ -33,10 +33,7 @@ func TestAPodCostsOneAdmissionReviewAndAnExcludedOneNone(t *testing.T) {
 
 	create := func(namespace string, change func(*corev1.Pod)) func() error {
 		return func() error {
-			pod := &corev1.Pod{
-				ObjectMeta: metav1.ObjectMeta{Name: "web"},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
-			}
+			pod := webPod("web")
 			if change != nil {
 				pod.Name = "changed"
 				change(pod)

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -76,15 +75,8 @@ func TestAPolicyThatFailsHalfwayLeavesThePodAsItWas(t *testing.T) {
 	c := must(t, theCorpus)
 	for _, e := range c.engines {
 		t.Run(e.name, func(t *testing.T) {
-			pod := &corev1.Pod{
-				ObjectMeta: metav1.ObjectMeta{Name: "halfway"},
-				Spec: corev1.PodSpec{
-					InitContainers: []corev1.Container{{Name: "first", Image: "a"}},
-					Containers:     []corev1.Container{{Name: "second", Image: "a"}, {Name: "falter", Image: "a"}, {Name: "last", Image: "a"}},
-				},
-			}
-			stored, err := e.clients.CoreV1().Pods(faltering.namespace(plainNamespace)).Create(t.Context(), pod, metav1.CreateOptions{})
-			controlplanetest.Require(t, err)
+			stored := e.mustStore(t, faltering.namespace(plainNamespace), "halfway",
+				"{initContainers: [{name: first, image: a}], containers: [{name: second, image: a}, {name: falter, image: a}, {name: last, image: a}]}")
 			for _, one := range append(stored.Spec.Containers, stored.Spec.InitContainers...) {
 				if len(one.Env) != 0 {
 					t.Errorf("%s has %v", one.Name, one.Env)

@@ -53,14 +53,8 @@ func expectedResults(folder string) (int, error) {
 	return count, nil
 }
 
-func mustKyvernoCLI(t *testing.T) string {
-	t.Helper()
-	cli := controlplanetest.Tool(t, tools.KyvernoCLI)
-	return cli
-}
-
 func TestTheKyvernoCLITestsBesideEveryPolicyPass(t *testing.T) {
-	cli := mustKyvernoCLI(t)
+	cli := controlplanetest.Tool(t, tools.KyvernoCLI)
 	entries, err := os.ReadDir(policies.Folder())
 	controlplanetest.Require(t, err)
 	if len(entries) == 0 {

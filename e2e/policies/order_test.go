@@ -24,10 +24,8 @@ func TestAContainerThatALaterWebhookAddsIsInjectedByTheNativePolicyAlone(t *test
 	for _, e := range must(t, theCorpus).engines {
 		t.Run(e.name, func(t *testing.T) {
 			e.startMesh(t)
-			pod := &corev1.Pod{
-				ObjectMeta: metav1.ObjectMeta{Name: "meshed", Labels: map[string]string{"mesh": "yes"}},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
-			}
+			pod := webPod("meshed")
+			pod.Labels = map[string]string{"mesh": "yes"}
 			pods := e.clients.CoreV1().Pods(secretRef.namespace(plainNamespace))
 			var stored *corev1.Pod
 			controlplanetest.Await(t, "a pod with two containers", func(ctx context.Context) (bool, error) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -87,9 +86,8 @@ volumes:
 // meshed are the specs of the pods in testdata/mesh.
 func meshed(t *testing.T) map[string]string {
 	t.Helper()
-	text := controlplanetest.ReadFile(t, filepath.Join("testdata", "mesh", "pods.yaml"))
 	specs := map[string]string{}
-	for _, document := range strings.Split(string(text), "\n---\n")[1:] {
+	for _, document := range strings.Split(string(controlplanetest.ReadFile(t, "testdata/mesh/pods.yaml")), "\n---\n")[1:] {
 		pod := &corev1.Pod{}
 		controlplanetest.Require(t, yaml.UnmarshalStrict([]byte(document), pod))
 		spec, err := yaml.Marshal(pod.Spec)
@@ -110,8 +108,7 @@ func TestNothingOfAPodIsLost(t *testing.T) {
 	for _, e := range must(t, theCorpus).engines {
 		for name, spec := range all {
 			t.Run(e.name+"/"+name, func(t *testing.T) {
-				want := e.mustStore(t, untouched, name, spec)
-				got := e.mustStore(t, secretRef.namespace(plainNamespace), name, spec)
+				want, got := e.mustStore(t, untouched, name, spec), e.mustStore(t, secretRef.namespace(plainNamespace), name, spec)
 				for _, list := range [][]corev1.Container{want.Spec.Containers, want.Spec.InitContainers} {
 					for i := range list {
 						if want.Spec.HostNetwork || slices.ContainsFunc(list[i].Env, func(v corev1.EnvVar) bool { return v.Name == "HTTP_PROXY" }) {
@@ -120,12 +117,8 @@ func TestNothingOfAPodIsLost(t *testing.T) {
 						list[i].Env = append(list[i].Env, secretRef.entries("", false)...)
 					}
 				}
-				want, err := normalized(want)
-				controlplanetest.Require(t, err)
-				got, err = normalized(got)
-				controlplanetest.Require(t, err)
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Error(diff)
+				if diff, err := differs(want, got); err != nil || diff != "" {
+					t.Errorf("%v%s", err, diff)
 				}
 			})
 		}
@@ -223,9 +216,8 @@ func TestAServiceAccountThatNamesTheSecretsOfItsPodsMustNameOurs(t *testing.T) {
 				meta := metav1.ObjectMeta{Name: account, Annotations: map[string]string{"kubernetes.io/enforce-mountable-secrets": "true"}}
 				_, err := e.clients.CoreV1().ServiceAccounts(namespace).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: meta, Secrets: secrets}, metav1.CreateOptions{})
 				controlplanetest.Require(t, err)
-				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: account}, Spec: corev1.PodSpec{
-					ServiceAccountName: account, Containers: []corev1.Container{{Name: "web", Image: "web"}},
-				}}
+				pod := webPod(account)
+				pod.Spec.ServiceAccountName = account
 				err = e.create(t.Context(), namespace, pod)
 				if secrets == nil {
 					if err == nil || !strings.Contains(err.Error(), refusal) {

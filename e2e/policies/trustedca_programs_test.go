@@ -1,7 +1,6 @@
 package policies_test
 
 import (
-	"bytes"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -32,11 +31,18 @@ type caProgram struct {
 	command     []string
 }
 
+var (
+	curl             = caProgram{"curl", "curl", []string{"CURL_CA_BUNDLE", "SSL_CERT_FILE"}, []string{"sh", "-c", `curl --silent --show-error --fail "$URL/"`}}
+	requestsOfPython = caProgram{
+		"requests", "/usr/lib/python3/dist-packages/requests", []string{"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"},
+		[]string{"/usr/bin/python3", "-c", `import os, requests; requests.get(os.environ["URL"])`},
+	}
+)
+
 var caPrograms = []caProgram{
-	{"curl", "curl", []string{"CURL_CA_BUNDLE", "SSL_CERT_FILE"}, []string{"sh", "-c", `curl --silent --show-error --fail "$URL/"`}},
+	curl, requestsOfPython,
 	{"git", "git", []string{"GIT_SSL_CAINFO"}, []string{"sh", "-c", `git ls-remote "$URL/repository"`}},
 	{"Python", "/usr/bin/python3", []string{"SSL_CERT_FILE"}, []string{"/usr/bin/python3", "-c", `import os, urllib.request; urllib.request.urlopen(os.environ["URL"])`}},
-	{"requests", "/usr/lib/python3/dist-packages/requests", []string{"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}, []string{"/usr/bin/python3", "-c", `import os, requests; requests.get(os.environ["URL"])`}},
 	{"Node.js", "node", []string{"NODE_EXTRA_CA_CERTS"}, []string{"node", "-e", `require("https").get(process.env.URL, r => r.resume()).on("error", e => { console.error(e.message); process.exit(1) })`}},
 	{"Go", "go", []string{"SSL_CERT_FILE"}, nil},
 }
@@ -52,7 +58,7 @@ func TestRealProgramsTrustTheCorporateCAWithTheEnvironmentAndFilesOfTheMutatedPo
 	url := serveTLS(t, authority)
 	mutated := c.contents(t, caPod(caContainer("c")))
 	optedOut := caPod(caContainer("c"))
-	optedOut.Annotations = map[string]string{"policies.kyverno.io/inject-proxy-env": "exclude"}
+	optedOut.Annotations = exclude()
 	unmutated := c.contents(t, optedOut)
 
 	for _, program := range caPrograms {
@@ -84,28 +90,23 @@ func TestRealProgramsTrustTheCorporateCAWithTheEnvironmentAndFilesOfTheMutatedPo
 // CURL_CA_BUNDLE no REQUESTS_CA_BUNDLE: it would be read instead of what the container set.
 func keepsAway(t *testing.T, pod podContents, url string) {
 	t.Helper()
-	for _, row := range []struct{ program, own, ours string }{
-		{"curl", "SSL_CERT_FILE", "CURL_CA_BUNDLE"},
-		{"curl", "SSL_CERT_DIR", "CURL_CA_BUNDLE"},
-		{"requests", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE"},
+	for _, row := range []struct {
+		program          caProgram
+		own, value, ours string
+	}{
+		{curl, "SSL_CERT_FILE", caFile, "CURL_CA_BUNDLE"},
+		{curl, "SSL_CERT_DIR", "/" + rehashed, "CURL_CA_BUNDLE"},
+		{requestsOfPython, "CURL_CA_BUNDLE", caFile, "REQUESTS_CA_BUNDLE"},
 	} {
-		for _, program := range caPrograms {
-			if program.name != row.program {
-				continue
-			}
-			program.require(t)
-			only := pod.without(caVariables...)
-			only.env[row.own] = caFile
-			if row.own == "SSL_CERT_DIR" {
-				only.env[row.own] = "/" + rehashed
-			}
-			if out, err := only.run(t, url, program.command); err != nil {
-				t.Errorf("%s does not read %s: %v\n%s", row.program, row.own, err, out)
-			}
-			only.env[row.ours] = "/etc/hostname" // which has no certificate in it
-			if out, err := only.run(t, url, program.command); err == nil {
-				t.Errorf("%s reads %s although there is %s:\n%s", row.program, row.own, row.ours, out)
-			}
+		row.program.require(t)
+		only := pod.without(caVariables...)
+		only.env[row.own] = row.value
+		if out, err := only.run(t, url, row.program.command); err != nil {
+			t.Errorf("%s does not read %s: %v\n%s", row.program.name, row.own, err, out)
+		}
+		only.env[row.ours] = "/etc/hostname" // which has no certificate in it
+		if out, err := only.run(t, url, row.program.command); err == nil {
+			t.Errorf("%s reads %s although there is %s:\n%s", row.program.name, row.own, row.ours, out)
 		}
 	}
 }
@@ -135,9 +136,7 @@ func serveTLS(t *testing.T, authority *machine.Authority) string {
 	controlplanetest.Require(t, err)
 	pair, err := tls.X509KeyPair(certificate, key)
 	controlplanetest.Require(t, err)
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write(nil)
-	}))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
@@ -211,12 +210,8 @@ func (p podContents) run(t *testing.T, url string, command []string) (string, er
 	files := t.TempDir()
 	for path, content := range p.files {
 		target := filepath.Join(files, path)
-		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(target, content, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		controlplanetest.Require(t, os.MkdirAll(filepath.Dir(target), 0o755))
+		controlplanetest.Require(t, os.WriteFile(target, content, 0o644))
 	}
 	args := []string{"--mount", "--propagation=private", "sh", "-c", inPod, "sh"}
 	for name, value := range p.env {
@@ -224,8 +219,6 @@ func (p podContents) run(t *testing.T, url string, command []string) (string, er
 	}
 	cmd := exec.CommandContext(t.Context(), "unshare", append(args, command...)...)
 	cmd.Env = append(os.Environ(), "FILES="+files, "SCRATCH="+t.TempDir(), "URL="+url)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
-	return out.String(), err
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }

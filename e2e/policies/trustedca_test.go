@@ -280,16 +280,14 @@ func byName(env []corev1.EnvVar) []corev1.EnvVar {
 
 // withoutDefaults removes the defaults that the API server adds.
 func withoutDefaults(volumes []corev1.Volume) []corev1.Volume {
-	var all []corev1.Volume
-	for _, v := range volumes {
-		v = *v.DeepCopy()
-		switch {
-		case v.Secret != nil:
+	all := (&corev1.PodSpec{Volumes: volumes}).DeepCopy().Volumes
+	for _, v := range all {
+		if v.Secret != nil {
 			v.Secret.DefaultMode = nil
-		case v.ConfigMap != nil:
+		}
+		if v.ConfigMap != nil {
 			v.ConfigMap.DefaultMode = nil
 		}
-		all = append(all, v)
 	}
 	return all
 }
@@ -300,13 +298,12 @@ func (c caCluster) testEphemeral(t *testing.T) {
 	checkCA(t, c.debug(t, with), caContainer("debug"), nil)
 
 	old := caPod(caContainer("c"))
-	old.Annotations = map[string]string{"policies.kyverno.io/inject-proxy-env": "exclude"}
+	old.Annotations = exclude()
 	without, err := c.create(t.Context(), old)
 	controlplanetest.Require(t, err)
 	without.Annotations = nil
-	if without, err = c.clients.CoreV1().Pods(c.pods).Update(t.Context(), without, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	without, err = c.clients.CoreV1().Pods(c.pods).Update(t.Context(), without, metav1.UpdateOptions{})
+	controlplanetest.Require(t, err)
 	debug := c.debug(t, without)
 	checkCA(t, debug, caContainer("debug"), caVariables)
 	if len(debug.Env) != len(proxyVariables) {
