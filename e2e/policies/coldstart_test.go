@@ -37,12 +37,10 @@ func networks(t *testing.T) []*corev1.Pod {
 
 // waits says whether a container of the pod waits for our Secret.
 func waits(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers), func(c corev1.Container) bool {
+	return slices.ContainsFunc(everyContainer(&pod.Spec), func(c *corev1.Container) bool {
 		return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {
 			return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == policies.Secret
-		}) || slices.ContainsFunc(c.EnvFrom, func(from corev1.EnvFromSource) bool {
-			return from.SecretRef != nil && from.SecretRef.Name == policies.Secret
-		})
+		}) || slices.ContainsFunc(c.EnvFrom, ofOurSecret)
 	})
 }
 

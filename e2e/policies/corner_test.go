@@ -140,8 +140,8 @@ func (c corner) expected(pod *corev1.Pod) *corev1.Pod {
 			rows[place+"-"+r.number] = r
 		}
 	}
-	give := func(name string, env *[]corev1.EnvVar, envFrom *[]corev1.EnvFromSource) {
-		r, isRow := rows[name]
+	for _, one := range everyContainer(&pod.Spec) {
+		r, isRow := rows[one.Name]
 		entries := c.variant.entries(c.namespace(), pod.Spec.HostNetwork)
 		for _, entry := range entries {
 			if entry.ValueFrom != nil {
@@ -150,31 +150,36 @@ func (c corner) expected(pod *corev1.Pod) *corev1.Pod {
 		}
 		switch {
 		case !isRow:
-			return
+			continue
 		case r.below && c.variant.values["carry"] == nil:
 			secret := corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}, Optional: c.optional()}
-			*envFrom = slices.Concat([]corev1.EnvFromSource{{SecretRef: &secret}}, *envFrom)
-			*env = slices.Concat(*env, []corev1.EnvVar{{Name: policies.TrustedCAKey}}) // hides the Secret's key
+			one.EnvFrom = slices.Concat([]corev1.EnvFromSource{{SecretRef: &secret}}, one.EnvFrom)
+			one.Env = slices.Concat(one.Env, []corev1.EnvVar{{Name: policies.TrustedCAKey}}) // hides the Secret's key
 			if !r.list {
-				*env = slices.Concat(*env, extended(entries, c.selection.more))
+				one.Env = slices.Concat(one.Env, extended(entries, c.selection.more))
 			}
 		default:
-			*env = slices.Concat(*env, r.under(c.variant).adds(entries, c.selection.more))
+			one.Env = slices.Concat(one.Env, r.under(c.variant).adds(entries, c.selection.more))
 		}
 		if r.list {
-			*env = asked(*env, entries)
+			one.Env = asked(one.Env, entries)
 		}
-	}
-	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		for i := range list {
-			give(list[i].Name, &list[i].Env, &list[i].EnvFrom)
-		}
-	}
-	for i := range pod.Spec.EphemeralContainers {
-		one := &pod.Spec.EphemeralContainers[i]
-		give(one.Name, &one.Env, &one.EnvFrom)
 	}
 	return pod
+}
+
+// everyContainer returns the containers of a pod, of all kinds, to be read or changed.
+func everyContainer(pod *corev1.PodSpec) []*corev1.Container {
+	var all []*corev1.Container
+	for _, list := range [][]corev1.Container{pod.Containers, pod.InitContainers} {
+		for i := range list {
+			all = append(all, &list[i])
+		}
+	}
+	for i := range pod.EphemeralContainers {
+		all = append(all, (*corev1.Container)(&pod.EphemeralContainers[i].EphemeralContainerCommon))
+	}
+	return all
 }
 
 // corners are the whole corpus: all rows in all places, with all selections and healthy variants. Of pods there are six

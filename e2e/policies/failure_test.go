@@ -77,7 +77,7 @@ func TestAPolicyThatFailsHalfwayLeavesThePodAsItWas(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			stored := e.mustStore(t, faltering.namespace(plainNamespace), "halfway",
 				"{initContainers: [{name: first, image: a}], containers: [{name: second, image: a}, {name: falter, image: a}, {name: last, image: a}]}")
-			for _, one := range append(stored.Spec.Containers, stored.Spec.InitContainers...) {
+			for _, one := range everyContainer(&stored.Spec) {
 				if len(one.Env) != 0 {
 					t.Errorf("%s has %v", one.Name, one.Env)
 				}

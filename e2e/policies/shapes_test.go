@@ -109,12 +109,9 @@ func TestNothingOfAPodIsLost(t *testing.T) {
 		for name, spec := range all {
 			t.Run(e.name+"/"+name, func(t *testing.T) {
 				want, got := e.mustStore(t, untouched, name, spec), e.mustStore(t, secretRef.namespace(plainNamespace), name, spec)
-				for _, list := range [][]corev1.Container{want.Spec.Containers, want.Spec.InitContainers} {
-					for i := range list {
-						if want.Spec.HostNetwork || slices.ContainsFunc(list[i].Env, func(v corev1.EnvVar) bool { return v.Name == "HTTP_PROXY" }) {
-							continue
-						}
-						list[i].Env = append(list[i].Env, secretRef.entries("", false)...)
+				for _, one := range everyContainer(&want.Spec) {
+					if !want.Spec.HostNetwork && !slices.ContainsFunc(one.Env, func(v corev1.EnvVar) bool { return v.Name == "HTTP_PROXY" }) {
+						one.Env = append(one.Env, secretRef.entries("", false)...)
 					}
 				}
 				if diff, err := differs(want, got); err != nil || diff != "" {
@@ -193,11 +190,7 @@ func (e *engine) handle(ctx context.Context, pod *corev1.Pod) map[string]error {
 
 // onlyOurs is an error if a container has not exactly the six variables.
 func onlyOurs(pod *corev1.Pod) error {
-	containers := slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers)
-	for _, one := range pod.Spec.EphemeralContainers {
-		containers = append(containers, corev1.Container(one.EphemeralContainerCommon))
-	}
-	for _, one := range containers {
+	for _, one := range everyContainer(&pod.Spec) {
 		if diff := cmp.Diff(secretRef.entries("", false), one.Env); diff != "" {
 			return fmt.Errorf("container %s: %s", one.Name, diff)
 		}
@@ -227,6 +220,63 @@ func TestAServiceAccountThatNamesTheSecretsOfItsPodsMustNameOurs(t *testing.T) {
 				}
 				controlplanetest.Require(t, err)
 				controlplanetest.Require(t, onlyOurs(pod))
+			})
+		}
+	}
+}
+
+// The API server bounds what an expression may cost.
+func TestAPodWithFiftyContainersOfAHundredVariablesIsInjected(t *testing.T) {
+	c := must(t, theCorpus)
+	var rows []row
+	for i := range 50 {
+		r := row{number: fmt.Sprint(i), gets: groups}
+		for j := range 100 {
+			r.has.Env = append(r.has.Env, corev1.EnvVar{Name: fmt.Sprintf("VARIABLE_WITH_A_LONG_NAME_%d", j), Value: "value"})
+		}
+		if i == 49 { // the last one is seen, too
+			r.has.Env, r.gets = append(r.has.Env, corev1.EnvVar{Name: "no_proxy", Value: "own"}), nil
+		}
+		rows = append(rows, r)
+	}
+	for _, e := range c.engines {
+		t.Run(e.name, func(t *testing.T) {
+			where := corner{variant: secretRef, selection: selection{name: "large", injected: true}, rows: rows, places: []string{container}}
+			diff, err := c.difference(t.Context(), e, where)
+			controlplanetest.Require(t, err)
+			if diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// The policy sees a pod before anybody has checked it. What is wrong with it, the API server says.
+func TestAPodThatIsNoneIsRefusedWithTheReasonTheAPIServerHas(t *testing.T) {
+	c := must(t, theCorpus)
+	for name, bad := range map[string]struct{ spec, reason string }{
+		"no-containers":      {`{}`, "spec.containers: Required value"},
+		"null-containers":    {`{"containers": null}`, "spec.containers: Required value"},
+		"empty-containers":   {`{"containers": []}`, "spec.containers: Required value"},
+		"nameless-container": {`{"containers": [{"image": "a"}]}`, "spec.containers[0].name: Required value"},
+		"odd-container":      {`{"containers": [{"name": "A/b~1", "image": "a"}]}`, `spec.containers[0].name: Invalid value: "A/b~1"`},
+		"twice-container":    {`{"containers": [{"name": "a", "image": "a"}, {"name": "a", "image": "a"}]}`, `spec.containers[1].name: Duplicate value: "a"`},
+		"nameless-variable":  {`{"containers": [{"name": "a", "image": "a", "env": [{"value": "a"}]}]}`, "spec.containers[0].env[0].name: Required value"},
+		"odd-variable":       {`{"containers": [{"name": "a", "image": "a", "env": [{"name": "Ünal"}]}]}`, `spec.containers[0].env[0].name: Invalid value: "Ünal"`},
+		"nameless-source":    {`{"containers": [{"name": "a", "image": "a", "envFrom": [{"prefix": "A"}]}]}`, "spec.containers[0].envFrom: Invalid value"},
+		"both-values": {
+			`{"containers": [{"name": "a", "image": "a", "env": [{"name": "HTTP_PROXY", "value": "a", "valueFrom": {"fieldRef": {"fieldPath": "status.hostIP"}}}]}]}`,
+			"spec.containers[0].env[0].valueFrom: Invalid value",
+		},
+	} {
+		for _, e := range c.engines {
+			t.Run(name+"/"+e.name, func(t *testing.T) {
+				raw := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": %q}, "spec": %s}`, name, bad.spec)
+				post := e.clients.CoreV1().RESTClient().Post().Namespace(secretRef.namespace(plainNamespace)).Resource("pods")
+				err := post.Body([]byte(raw)).Do(t.Context()).Error()
+				if err == nil || !strings.Contains(err.Error(), bad.reason) {
+					t.Errorf("got %v, want %s", err, bad.reason)
+				}
 			})
 		}
 	}

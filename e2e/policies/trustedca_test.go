@@ -49,11 +49,18 @@ func startCA(t *testing.T, engine string, authority *machine.Authority) caCluste
 		"engine": engine, "trustedCA": map[string]any{"enabled": true, "bundle": string(authority.PEM())},
 	}))
 	c := caCluster{cp: e.cp, clients: e.clients, pods: controlplanetest.Namespace(t, e.cp)}
-	controlplanetest.Await(t, "both policies", func(ctx context.Context) (bool, error) {
-		pod, err := c.create(ctx, caPod(caContainer("probe")), metav1.DryRunAll)
-		return err == nil && len(pod.Spec.Containers[0].Env) == len(caVariables)+len(proxyVariables), err
-	})
+	c.awaitBoth(t, "both policies", caPod(caContainer("probe")))
 	return c
+}
+
+// awaitBoth returns a pod, of a dry run, once both policies have given it their variables.
+func (c caCluster) awaitBoth(t *testing.T, what string, pod *corev1.Pod) (stored *corev1.Pod) {
+	t.Helper()
+	controlplanetest.Await(t, what, func(ctx context.Context) (_ bool, err error) {
+		stored, err = c.create(ctx, pod, metav1.DryRunAll)
+		return err == nil && len(stored.Spec.Containers[0].Env) == len(caVariables)+len(proxyVariables), err
+	})
+	return stored
 }
 
 func (c caCluster) create(ctx context.Context, pod *corev1.Pod, dryRun ...string) (*corev1.Pod, error) {
@@ -140,10 +147,8 @@ func (r caRow) pod() *corev1.Pod {
 	pod := caPod()
 	pod.Labels, pod.Annotations, pod.Spec = r.has.Labels, r.has.Annotations, *r.has.DeepCopy()
 	pod.Spec.AutomountServiceAccountToken = new(bool)
-	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		for i := range list {
-			list[i].Image = "image"
-		}
+	for _, one := range everyContainer(&pod.Spec) {
+		one.Image = "image"
 	}
 	return pod
 }
@@ -251,9 +256,7 @@ func checkCA(t *testing.T, got, given corev1.Container, missing []string) {
 			t.Errorf("%s has %d %s", given.Name, n, name)
 		}
 	}
-	sources := slices.DeleteFunc(slices.Clone(got.EnvFrom), func(from corev1.EnvFromSource) bool {
-		return from.SecretRef != nil && from.SecretRef.Name == policies.Secret
-	})
+	sources := slices.DeleteFunc(slices.Clone(got.EnvFrom), ofOurSecret)
 	if diff := cmp.Diff(byName(env), byName(kept), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("env of %s (-want +got):\n%s", given.Name, diff)
 	}

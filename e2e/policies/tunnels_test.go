@@ -3,6 +3,7 @@ package policies_test
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -33,7 +34,7 @@ func TestAgentsAreFoundInAllPlacesAndTheirNeighboursLeftAlone(t *testing.T) {
 					},
 				}
 				controlplanetest.Require(t, e.create(t.Context(), mutationtest.Led.Name, pod))
-				for _, one := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
+				for _, one := range everyContainer(&pod.Spec) {
 					var want []corev1.EnvVar
 					if slices.Contains(reached, one.Name) {
 						want = mutationtest.Entries(nil, mutationtest.Led.Name, false)
@@ -125,5 +126,39 @@ func TestWhoAsksForTargetsHasTheRelayAlone(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Of the three pod security standards the strictest, as the API server checks it: also with the sysctl for port 443.
+func TestARelayedAgentMeetsTheRestrictedPodSecurityStandard(t *testing.T) {
+	const namespace = "restricted"
+	rows, err := mutationtest.Rows(decisionsFolder, mutationtest.Relay, nil)
+	controlplanetest.Require(t, err)
+	agent := func(change func(*corev1.SecurityContext)) *corev1.Pod {
+		pod := rows[5].Pod() // whose hub is at a port below 1024
+		pod.Name, pod.GenerateName = "", "restricted-"
+		security := &corev1.SecurityContext{
+			RunAsNonRoot: new(true), AllowPrivilegeEscalation: new(false),
+			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		}
+		change(security)
+		pod.Spec.Containers[0].SecurityContext = security
+		return pod
+	}
+	for _, e := range must(t, theTunnels) {
+		t.Run(e.name, func(t *testing.T) {
+			controlplanetest.Require(t, e.createNamespace(t.Context(), namespace, map[string]string{
+				tunnelLabel: mutationtest.Relayed.Name, "pod-security.kubernetes.io/enforce": "restricted",
+			}))
+			pod := agent(func(*corev1.SecurityContext) {})
+			controlplanetest.Require(t, e.create(t.Context(), namespace, pod))
+			if len(pod.Spec.InitContainers) != 1 || len(pod.Spec.SecurityContext.Sysctls) != 1 {
+				t.Errorf("it has no relay and sysctl: %v, %v", pod.Spec.InitContainers, pod.Spec.SecurityContext)
+			}
+			_, err := e.clients.CoreV1().Pods(namespace).Create(t.Context(), agent(func(s *corev1.SecurityContext) { s.Capabilities = nil }), metav1.CreateOptions{})
+			if err == nil || !strings.Contains(err.Error(), `violates PodSecurity "restricted`) || strings.Contains(err.Error(), "fairlead-relay") {
+				t.Errorf("an agent that does not is refused with %v", err)
+			}
+		})
 	}
 }

@@ -137,31 +137,28 @@ func tunnelNormalized(pod *corev1.Pod, isBeside bool) *corev1.PodSpec {
 	spec := &same.Spec
 	slices.SortFunc(spec.Volumes, func(a, b corev1.Volume) int { return cmp.Compare(a.Name, b.Name) })
 	if isBeside {
-		for _, list := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
-			for _, one := range list {
-				slices.SortStableFunc(one.Env, func(a, b corev1.EnvVar) int { return cmp.Compare(a.Name, b.Name) })
-			}
+		for _, one := range everyContainer(spec) {
+			slices.SortStableFunc(one.Env, func(a, b corev1.EnvVar) int { return cmp.Compare(a.Name, b.Name) })
+			withoutSource(one)
 		}
-		withoutSource(spec)
 	}
 	return spec
 }
 
+// ofOurSecret is true of what gives a container the Secret as a whole.
+func ofOurSecret(from corev1.EnvFromSource) bool {
+	return from.SecretRef != nil && from.SecretRef.Name == policies.Secret
+}
+
 // withoutSource takes away the Secret as a whole and what hides its certificates, which an agent has below variables of
 // the same values if inject-proxy-env came first.
-func withoutSource(spec *corev1.PodSpec) {
-	for _, list := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
-		for i := range list {
-			list[i].EnvFrom = slices.DeleteFunc(list[i].EnvFrom, func(from corev1.EnvFromSource) bool {
-				return from.SecretRef != nil && from.SecretRef.Name == policies.Secret
-			})
-			if len(list[i].EnvFrom) == 0 {
-				list[i].EnvFrom = nil
-			}
-			list[i].Env = slices.DeleteFunc(list[i].Env, func(e corev1.EnvVar) bool { return e == corev1.EnvVar{Name: policies.TrustedCAKey} })
-			if len(list[i].Env) == 0 {
-				list[i].Env = nil
-			}
-		}
+func withoutSource(one *corev1.Container) {
+	one.EnvFrom = slices.DeleteFunc(one.EnvFrom, ofOurSecret)
+	if len(one.EnvFrom) == 0 {
+		one.EnvFrom = nil
+	}
+	one.Env = slices.DeleteFunc(one.Env, func(e corev1.EnvVar) bool { return e == corev1.EnvVar{Name: policies.TrustedCAKey} })
+	if len(one.Env) == 0 {
+		one.Env = nil
 	}
 }

@@ -2,6 +2,7 @@ package policies_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,19 +33,13 @@ func TestWhereThereAreClusterTrustBundlesAPodMountsOne(t *testing.T) {
 	if err != nil || len(bundle.Spec.TrustBundle) < 100 {
 		t.Fatal(bundle, err)
 	}
-	for name, given := range map[string]*corev1.Pod{
-		"a new pod": caPod(caContainer("c")),
-		"one made from the text of a pod that has the ConfigMap": func() *corev1.Pod {
-			pod := caPod(caContainer("c"))
-			pod.Spec.Volumes = []corev1.Volume{{Name: caVolume, VolumeSource: ourCA()}}
-			return pod
-		}(),
+	for name, volumes := range map[string][]corev1.Volume{
+		"a new pod": nil,
+		"one made from the text of a pod that has the ConfigMap": {{Name: caVolume, VolumeSource: ourCA()}},
 	} {
-		var pod *corev1.Pod
-		controlplanetest.Await(t, name, func(ctx context.Context) (bool, error) {
-			pod, err = c.create(ctx, given.DeepCopy(), metav1.DryRunAll)
-			return err == nil && len(pod.Spec.Containers[0].Env) == len(caVariables)+len(proxyVariables), err
-		})
+		given := caPod(caContainer("c"))
+		given.Spec.Volumes = volumes
+		pod := c.awaitBoth(t, name, given)
 		if len(pod.Spec.Volumes) != 1 || pod.Spec.Volumes[0].Projected == nil {
 			t.Fatalf("%s: %v", name, pod.Spec.Volumes)
 		}
@@ -53,6 +48,45 @@ func TestWhereThereAreClusterTrustBundlesAPodMountsOne(t *testing.T) {
 		}
 		if _, labelled := pod.Labels[policies.TrustedCALabel]; labelled {
 			t.Errorf("%s asks the replicator for a ConfigMap", name)
+		}
+	}
+}
+
+// Pods get the variables that the chart's values choose.
+func (c caCluster) testChosen(t *testing.T, engine string) {
+	t.Helper()
+	controlplanetest.Require(t, policies.Install(t.Context(), c.cp, policies.Values(), map[string]any{
+		"engine": engine, "trustedCA": map[string]any{
+			"enabled": true, "bundle": string(newAuthority(t).PEM()), "variables": []string{"SSL_CERT_FILE", "AWS_CA_BUNDLE", "PIP_CERT", "MY_CA"},
+		},
+	}))
+	named := func(ctx context.Context, own ...corev1.EnvVar) ([]string, error) {
+		container := caContainer("c")
+		container.Env = own
+		pod, err := c.create(ctx, caPod(container), metav1.DryRunAll)
+		if err != nil {
+			return nil, err
+		}
+		var names []string
+		for _, e := range pod.Spec.Containers[0].Env {
+			if e.Value == caFile {
+				names = append(names, e.Name)
+			}
+		}
+		return names, nil
+	}
+	controlplanetest.Await(t, "the variables", func(ctx context.Context) (bool, error) {
+		got, err := named(ctx)
+		return slices.Equal(got, []string{"SSL_CERT_FILE", "AWS_CA_BUNDLE", "PIP_CERT", "MY_CA"}), err
+	})
+	for own, want := range map[string][]string{
+		"REQUESTS_CA_BUNDLE": {"SSL_CERT_FILE", "MY_CA"},
+		"CURL_CA_BUNDLE":     {"SSL_CERT_FILE", "AWS_CA_BUNDLE", "MY_CA"},
+		"MY_CA":              {"SSL_CERT_FILE", "AWS_CA_BUNDLE", "PIP_CERT"},
+		"SSL_CERT_DIR":       {"AWS_CA_BUNDLE", "PIP_CERT", "MY_CA"},
+	} {
+		if got, err := named(t.Context(), corev1.EnvVar{Name: own, Value: "/own"}); err != nil || !slices.Equal(got, want) {
+			t.Errorf("with %s of its own: %v, want %v (%v)", own, got, want, err)
 		}
 	}
 }
