@@ -14,7 +14,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -62,9 +61,7 @@ type metadata struct {
 func chartFile(t *testing.T, chart string) metadata {
 	t.Helper()
 	var about metadata
-	if err := yaml.Unmarshal(controlplanetest.ReadFile(t, filepath.Join(chartFolder(chart), "Chart.yaml")), &about); err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, yaml.Unmarshal(controlplanetest.ReadFile(t, filepath.Join(chartFolder(chart), "Chart.yaml")), &about))
 	return about
 }
 
@@ -121,13 +118,9 @@ func (r rendered) deployment(t *testing.T) *appsv1.Deployment {
 func (r rendered) deployments(t *testing.T) []*appsv1.Deployment {
 	t.Helper()
 	var all []*appsv1.Deployment
-	for name, object := range r {
+	for name := range r {
 		if strings.HasPrefix(name, "Deployment/") {
-			found := &appsv1.Deployment{}
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, found, true); err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, found)
+			all = append(all, as[appsv1.Deployment](t, r, name))
 		}
 	}
 	return all
@@ -205,9 +198,7 @@ func (r rendered) labels(t *testing.T, name string, path ...string) map[string]s
 	content, err := yaml.Marshal(nested(object.Object, path...))
 	controlplanetest.Require(t, err)
 	found := map[string]string{}
-	if err := yaml.Unmarshal(content, &found); err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, yaml.Unmarshal(content, &found))
 	return found
 }
 

@@ -3,6 +3,7 @@ package charts_test
 import (
 	"maps"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -88,11 +89,10 @@ func podOf(t *testing.T, config, overlay string) *corev1.Pod {
 func readYAML(t *testing.T, file string, into any) {
 	t.Helper()
 	content := controlplanetest.ReadFile(t, file)
-	for name, object := range parse(t, content) {
-		if len(name) > len("Deployment/") && name[:len("Deployment/")] == "Deployment/" {
-			var err error
-			content, err = yaml.Marshal(object.Object)
-			controlplanetest.Require(t, err)
+	objects := parse(t, content)
+	for name := range objects {
+		if strings.HasPrefix(name, "Deployment/") {
+			content = []byte(objects.text(t, name))
 		}
 	}
 	if err := yaml.Unmarshal(content, into); err != nil {

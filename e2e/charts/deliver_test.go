@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/internal/core/delivery"
 )
 
@@ -30,24 +30,13 @@ func TestTheDeliveredSourceIsThatOfTheChart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, err := yaml.Marshal(values{"cluster": cluster})
-			if err != nil {
-				t.Fatal(err)
-			}
+			controlplanetest.Require(t, err)
 			document, err := delivery.SourceOf(text, "other")
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got, want corev1.Secret
-			if err := yaml.UnmarshalStrict(document, &got); err != nil {
-				t.Fatal(err)
-			}
-			object := template(t, "fairlead-policies", values{"cluster": cluster, "carry": "Relay", "engine": "Native"})["Secret/fairlead-source"]
-			if object == nil {
-				t.Fatal("the chart makes no such Secret")
-			}
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &want); err != nil {
-				t.Fatal(err)
-			}
+			controlplanetest.Require(t, err)
+			var got corev1.Secret
+			controlplanetest.Require(t, yaml.UnmarshalStrict(document, &got))
+			objects := template(t, "fairlead-policies", values{"cluster": cluster, "carry": "Relay", "engine": "Native"})
+			want := as[corev1.Secret](t, objects, "Secret/"+source)
 			if diff := cmp.Diff(want.Data, got.Data); diff != "" || got.Name != want.Name || got.Namespace != want.Namespace || got.Type != want.Type {
 				t.Errorf("%s/%s (-chart +delivered):\n%s", got.Namespace, got.Name, diff)
 			}

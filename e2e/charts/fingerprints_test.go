@@ -1,14 +1,13 @@
 package charts_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
+	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
@@ -20,9 +19,7 @@ func fingerprints(current, previous string, more values) values {
 		"proxy":  proxy(url, otherURL, "a"),
 		"probes": values{"credentials": values{"current": current, "previous": previous}},
 	}}
-	for key, value := range more {
-		given[key] = value
-	}
+	maps.Copy(given, more)
 	return given
 }
 
@@ -37,19 +34,11 @@ func says(t *testing.T, objects rendered) string {
 		data := objects.data(t, "Secret/"+source)
 		all = append(all, data["FINGERPRINT"]+"/"+data["FINGERPRINT_PREVIOUS"])
 	}
-	if object := objects["Deployment/fairlead-replicator"]; object != nil {
-		text, err := yaml.Marshal(object.Object)
-		controlplanetest.Require(t, err)
-		if strings.Contains(string(text), "--count-credentials") {
-			all = append(all, "counts")
-		}
+	if strings.Contains(objects.text(t, "Deployment/fairlead-replicator"), "--count-credentials") {
+		all = append(all, "counts")
 	}
-	if object := objects["ValidatingAdmissionPolicy/fairlead-replicator-secrets"]; object != nil {
-		text, err := yaml.Marshal(object.Object)
-		controlplanetest.Require(t, err)
-		if strings.Contains(string(text), credentialsAnnotation) {
-			all = append(all, "may write it")
-		}
+	if strings.Contains(objects.text(t, "ValidatingAdmissionPolicy/fairlead-replicator-secrets"), credentialsAnnotation) {
+		all = append(all, "may write it")
 	}
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" || s == "/" }), ", ")
 }
@@ -106,10 +95,9 @@ func TestTheSettingsThatAreProbedSayWhichRevisionTheyAre(t *testing.T) {
 func TestTheProbeLooksForCopiesOfAnEarlierCarry(t *testing.T) {
 	for carry, want := range map[string]bool{"SecretRef": false, "Relay": true, "Literal": true} {
 		objects := render(t, fingerprints("key.b", "", values{"carry": carry, "probe": values{"enabled": true}}))
-		text, err := yaml.Marshal(objects["Deployment/fairlead-probe"].Object)
-		controlplanetest.Require(t, err)
+		text := objects.text(t, "Deployment/"+probeName)
 		for _, part := range []string{"--copies-left=/run/fairlead-copies/no_proxy", "mountPath: /run/fairlead-copies", "- key: no_proxy", "optional: true"} {
-			if strings.Contains(string(text), part) != want && (want || part != "optional: true") {
+			if strings.Contains(text, part) != want && (want || part != "optional: true") {
 				t.Errorf("%s: %q: %v", carry, part, !want)
 			}
 		}
@@ -124,9 +112,8 @@ func TestTheProbeHeedsItsMemoryLimit(t *testing.T) {
 			resources["limits"] = values{"memory": limit}
 		}
 		objects := render(t, values{"probe": values{"enabled": true, "resources": resources}})
-		containers, _, _ := unstructured.NestedSlice(objects["Deployment/fairlead-probe"].Object, "spec", "template", "spec", "containers")
-		env, _, _ := unstructured.NestedSlice(containers[0].(map[string]any), "env")
-		if len(env) != want || want > 0 && env[0].(map[string]any)["name"] != "GOMEMLIMIT" {
+		env := as[appsv1.Deployment](t, objects, "Deployment/"+probeName).Spec.Template.Spec.Containers[0].Env
+		if len(env) != want || want > 0 && env[0].Name != "GOMEMLIMIT" {
 			t.Errorf("limit %q: %v", limit, env)
 		}
 	}

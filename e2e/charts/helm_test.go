@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -32,37 +33,36 @@ func (s server) mustHelm(t *testing.T, verb string, args ...string) {
 func valuesFile(t *testing.T, given values) string {
 	t.Helper()
 	content, err := yaml.Marshal(given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	file := filepath.Join(t.TempDir(), "values.yaml")
-	if err := os.WriteFile(file, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, os.WriteFile(file, content, 0o600))
 	return file
 }
 
-func (s server) secret(t *testing.T, namespace string) map[string]string {
+// secret returns the data that pods get by reference, in the release's namespace.
+func (s server) secret(t *testing.T) map[string][]byte {
 	t.Helper()
-	secret, err := s.clients.CoreV1().Secrets(namespace).Get(t.Context(), policies.Secret, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := map[string]string{}
-	for name, value := range secret.Data {
-		found[name] = string(value)
-	}
-	return found
+	secret, err := s.clients.CoreV1().Secrets(policies.Namespace).Get(t.Context(), policies.Secret, metav1.GetOptions{})
+	controlplanetest.Require(t, err)
+	return secret.Data
 }
 
 // awaitVariables waits until a new pod gets that many.
 func (s server) awaitVariables(t *testing.T, count int) {
 	t.Helper()
-	controlplanetest.Await(t, "new pods as they should be", func(ctx context.Context) (bool, error) {
+	s.awaitPod(t, "new pods as they should be", func(env []corev1.EnvVar) (bool, error) {
+		return controlplanetest.Holds(len(env) == count, "%d variables", len(env))
+	})
+}
+
+// awaitPod tries a pod until its container has the variables that are wanted.
+func (s server) awaitPod(t *testing.T, what string, wanted func(env []corev1.EnvVar) (bool, error)) {
+	t.Helper()
+	controlplanetest.Await(t, what, func(ctx context.Context) (bool, error) {
 		pod, err := s.create(ctx, noPod("web", nil))
 		if err != nil {
 			return false, err
 		}
-		return controlplanetest.Holds(len(pod.Spec.Containers[0].Env) == count, "%d variables", len(pod.Spec.Containers[0].Env))
+		return wanted(pod.Spec.Containers[0].Env)
 	})
 }

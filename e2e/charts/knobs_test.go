@@ -103,11 +103,9 @@ func workloadValues(t *testing.T, chart string) map[string]values {
 		Properties map[string]schema `json:"properties"`
 	}
 	var all schema
-	if err := json.Unmarshal(controlplanetest.ReadFile(t, filepath.Join(chartFolder(chart), "values.schema.json")), &all); err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, json.Unmarshal(controlplanetest.ReadFile(t, filepath.Join(chartFolder(chart), "values.schema.json")), &all))
 	found := map[string]values{}
-	for name, below := range maps.All(all.Properties) {
+	for name, below := range all.Properties {
 		if _, is := below.Properties["extraEnv"]; is {
 			found[name] = values{}
 			if _, is := below.Properties["enabled"]; is {
@@ -151,8 +149,7 @@ func workloadsIn(t *testing.T, chart string) int {
 	controlplanetest.Require(t, err)
 	found := 0
 	for _, file := range files {
-		content := controlplanetest.ReadFile(t, file)
-		found += len(kinds.FindAll(content, -1))
+		found += len(kinds.FindAll(controlplanetest.ReadFile(t, file), -1))
 	}
 	return found
 }

@@ -67,9 +67,7 @@ func TestAlertsAndDashboardAreThoseOfTheFiles(t *testing.T) {
 			t.Fatalf("%s: no %s", row.chart, row.rule)
 		}
 		var want map[string]any
-		if err := yaml.Unmarshal(controlplanetest.ReadFile(t, filepath.Join(chartFolder(row.chart), "monitoring", "alerts.yaml")), &want); err != nil {
-			t.Fatal(err)
-		}
+		controlplanetest.Require(t, yaml.Unmarshal(controlplanetest.ReadFile(t, filepath.Join(chartFolder(row.chart), "monitoring", "alerts.yaml")), &want))
 		if diff := cmp.Diff(want, rule.Object["spec"]); diff != "" {
 			t.Errorf("%s: %s", row.rule, diff)
 		}

@@ -20,9 +20,7 @@ func parentChart(t *testing.T) string {
 		controlplanetest.Require(t, err)
 		text += "- {name: " + chart + ", version: " + chartFile(t, chart).Version + ", condition: " + chart + ".enabled}\n"
 	}
-	if err := os.WriteFile(filepath.Join(folder, "Chart.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, os.WriteFile(filepath.Join(folder, "Chart.yaml"), []byte(text), 0o600))
 	return folder
 }
 

@@ -1,6 +1,7 @@
 package charts_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -16,9 +17,7 @@ const probeName = "fairlead-probe"
 
 func probed(more values) values {
 	given := values{"proxy": proxy(url, otherURL, "a"), "probe": values{"enabled": true}}
-	for key, value := range more {
-		given[key] = value
-	}
+	maps.Copy(given, more)
 	return given
 }
 

@@ -2,7 +2,6 @@ package charts_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -27,7 +26,6 @@ const shop = "shop"
 // shopper is a release whose pods of every step stay.
 type shopper struct {
 	server
-	client  client.Client
 	created []*corev1.Pod
 }
 
@@ -37,8 +35,6 @@ func TestNoPodIsLeftWithoutAWayFromReferencesToTheRelayAndBack(t *testing.T) {
 	for _, engine := range []string{"Native", "Kyverno"} {
 		t.Run(engine, func(t *testing.T) {
 			s := &shopper{server: startServer(t, engine)}
-			var err error
-			s.client = controlplanetest.Client(t, s.cp.Admin(), nil)
 			controlplanetest.Require(t, s.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shop}}))
 			file := valuesFile(t, values{"engine": engine, "proxy": proxy(url, url, "a,$b")})
 
@@ -89,9 +85,9 @@ func throughRelay(namespace string) map[string]string {
 }
 
 // variables of a container, references as Secret/key.
-func variables(pod *corev1.Pod) map[string]string {
+func variables(env []corev1.EnvVar) map[string]string {
 	found := map[string]string{}
-	for _, e := range pod.Spec.Containers[0].Env {
+	for _, e := range env {
 		found[e.Name] = e.Value
 		if e.ValueFrom != nil {
 			found[e.Name] = e.ValueFrom.SecretKeyRef.Name + "/" + e.ValueFrom.SecretKeyRef.Key
@@ -104,20 +100,14 @@ func variables(pod *corev1.Pod) map[string]string {
 func (s *shopper) pod(t *testing.T, name string, want map[string]string) {
 	t.Helper()
 	s.pods = shop
-	controlplanetest.Await(t, "a pod as it is to be", func(ctx context.Context) (bool, error) {
-		tried, err := s.create(ctx, noPod(name, nil))
-		if err != nil {
-			return false, err
-		}
-		if diff := cmp.Diff(want, variables(tried)); diff != "" {
-			return false, fmt.Errorf("-want +got:\n%s", diff)
-		}
-		return true, nil
+	s.awaitPod(t, "a pod as it is to be", func(env []corev1.EnvVar) (bool, error) {
+		diff := cmp.Diff(want, variables(env))
+		return controlplanetest.Holds(diff == "", "-want +got:\n%s", diff)
 	})
 	pod := noPod(name, nil)
 	pod.Namespace = shop
 	controlplanetest.Require(t, s.client.Create(t.Context(), pod))
-	if diff := cmp.Diff(want, variables(pod)); diff != "" || len(pod.Spec.Containers[0].EnvFrom) > 0 {
+	if diff := cmp.Diff(want, variables(pod.Spec.Containers[0].Env)); diff != "" || len(pod.Spec.Containers[0].EnvFrom) > 0 {
 		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
 	s.created = append(s.created, pod)

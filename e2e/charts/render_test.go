@@ -57,21 +57,22 @@ func (r rendered) secret(t *testing.T) map[string]string {
 // data returns the data of a Secret.
 func (r rendered) data(t *testing.T, name string) map[string]string {
 	t.Helper()
-	object := r[name]
-	if object == nil {
-		t.Fatalf("no %s is rendered", name)
-	}
-	content, err := yaml.Marshal(object.Object)
-	controlplanetest.Require(t, err)
-	var secret corev1.Secret
-	if err := yaml.UnmarshalStrict(content, &secret); err != nil {
-		t.Fatal(err)
-	}
 	found := map[string]string{}
-	for name, value := range secret.Data {
-		found[name] = string(value)
+	for key, value := range as[corev1.Secret](t, r, name).Data {
+		found[key] = string(value)
 	}
 	return found
+}
+
+// text returns an object as YAML. It is empty where there is none.
+func (r rendered) text(t *testing.T, name string) string {
+	t.Helper()
+	if r[name] == nil {
+		return ""
+	}
+	content, err := yaml.Marshal(r[name].Object)
+	controlplanetest.Require(t, err)
+	return string(content)
 }
 
 func environment(http, https, noProxy string) map[string]string {
@@ -200,11 +201,11 @@ func TestTheReplicatorServesTheNamespacesOfTunnels(t *testing.T) {
 		"--exclude-namespaces=kube-public,kube-node-lease,kyverno" + networks + ",legacy": {"exclude": values{"namespaces": []string{"legacy", "kyverno"}}},
 		"--exclude-namespaces=legacy": {"exclude": values{"namespaces": []string{"legacy"}, "defaults": values{"namespaces": []string{"kube-system"}}}},
 	} {
-		text, err := yaml.Marshal(render(t, given)["Deployment/fairlead-replicator"].Object)
-		if err != nil || !bytes.Contains(text, []byte("- "+excluded+"\n")) {
-			t.Errorf("with %v, the replicator is not told %s (%v)", given, excluded, err)
+		text := render(t, given).text(t, "Deployment/fairlead-replicator")
+		if !strings.Contains(text, "- "+excluded+"\n") {
+			t.Errorf("with %v, the replicator is not told %s:\n%s", given, excluded, text)
 		}
-		if onDemand := bytes.Contains(text, []byte("- --on-demand-namespaces=kube-system\n")); onDemand != (given["tunnels"] == nil) {
+		if onDemand := strings.Contains(text, "- --on-demand-namespaces=kube-system\n"); onDemand != (given["tunnels"] == nil) {
 			t.Errorf("with %v, kube-system gets the password only for who refers to it: %t", given, onDemand)
 		}
 	}
@@ -212,9 +213,9 @@ func TestTheReplicatorServesTheNamespacesOfTunnels(t *testing.T) {
 
 // With opt-in, the password is where somebody asks for it.
 func TestOptInCopiesTheSecretOnDemandAlone(t *testing.T) {
-	text, err := yaml.Marshal(render(t, values{"optIn": true})["Deployment/fairlead-replicator"].Object)
-	if err != nil || !bytes.Contains(text, []byte("- --on-demand-namespaces=*\n")) {
-		t.Errorf("the replicator copies it everywhere (%v):\n%s", err, text)
+	text := render(t, values{"optIn": true}).text(t, "Deployment/fairlead-replicator")
+	if !strings.Contains(text, "- --on-demand-namespaces=*\n") {
+		t.Errorf("the replicator copies it everywhere:\n%s", text)
 	}
 }
 
@@ -260,10 +261,9 @@ func TestTheReportSaysWhyThereIsNoRelay(t *testing.T) {
 		`"it leads to cluster.proxy.https`: {"proxy": proxy(url, "", "a")},
 		`""`:                               {"proxy": proxy(url, url, "a")},
 	} {
-		audit := render(t, policies.Sidecars(), given, family(nil))["ValidatingPolicy/audit-tunnels"]
-		text, err := yaml.Marshal(audit)
-		if err != nil || !strings.Contains(string(text), why) || !strings.Contains(string(text), "mine") {
-			t.Errorf("audit-tunnels does not say %s: %v\n%s", why, err, text)
+		text := render(t, policies.Sidecars(), given, family(nil)).text(t, "ValidatingPolicy/audit-tunnels")
+		if !strings.Contains(text, why) || !strings.Contains(text, "mine") {
+			t.Errorf("audit-tunnels does not say %s:\n%s", why, text)
 		}
 	}
 }

@@ -25,6 +25,7 @@ type server struct {
 	engine  string
 	cp      *controlplane.ControlPlane
 	kyverno *kyverno.Kyverno // with that engine
+	client  client.Client
 	clients kubernetes.Interface
 	pods    string
 }
@@ -37,13 +38,14 @@ func startServer(t *testing.T, engine string) server {
 	}
 	cp := controlplanetest.Start(t, options)
 	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
-	var started *kyverno.Kyverno
+	s := server{engine: engine, cp: cp, client: controlplanetest.Client(t, cp.Admin(), nil), clients: controlplanetest.Clients(t, cp)}
+	s.pods = controlplanetest.Namespace(t, cp)
 	if engine == "Kyverno" {
 		var err error
-		started, err = kyverno.Start(t.Context(), cp, kyverno.Options{})
+		s.kyverno, err = kyverno.Start(t.Context(), cp, kyverno.Options{})
 		controlplanetest.Require(t, err)
 	}
-	return server{engine, cp, started, controlplanetest.Clients(t, cp), controlplanetest.Namespace(t, cp)}
+	return s
 }
 
 func TestTheChartOnBothEngines(t *testing.T) {
@@ -105,20 +107,12 @@ func (s server) testLiteral(t *testing.T) {
 				"engine": s.engine, "carry": "Literal", "proxy": proxy(text, text, noProxy),
 			}))
 			want := environment(text, text, noProxy)
-			var last string
-			controlplanetest.Await(t, "what was meant", func(ctx context.Context) (bool, error) {
-				pod, err := s.create(ctx, noPod("literal", nil))
-				if err != nil {
-					return false, err
+			s.awaitPod(t, "what was meant", func(env []corev1.EnvVar) (bool, error) {
+				if len(env) != len(want) {
+					return false, fmt.Errorf("%d variables", len(env))
 				}
-				if len(pod.Spec.Containers[0].Env) != len(want) {
-					return false, fmt.Errorf("%d variables", len(pod.Spec.Containers[0].Env))
-				}
-				last = cmp.Diff(want, expanded(t, pod.Spec.Containers[0].Env))
-				if last != "" {
-					return false, fmt.Errorf("-want +got:\n%s", last)
-				}
-				return true, nil
+				diff := cmp.Diff(want, expanded(t, env))
+				return controlplanetest.Holds(diff == "", "-want +got:\n%s", diff)
 			})
 		})
 	}
@@ -142,12 +136,7 @@ func expanded(t *testing.T, env []corev1.EnvVar) map[string]string {
 
 func (s server) testControllers(t *testing.T) {
 	controlplanetest.Require(t, policies.Install(t.Context(), s.cp, policies.Values(), values{"engine": s.engine}))
-	controlplanetest.Await(t, "the policy", func(ctx context.Context) (bool, error) {
-		pod, err := s.create(ctx, noPod("web", nil))
-		if err != nil {
-			return false, err
-		}
-		env := pod.Spec.Containers[0].Env
+	s.awaitPod(t, "the policy", func(env []corev1.EnvVar) (bool, error) {
 		return controlplanetest.Holds(len(env) == 6 && env[0].ValueFrom != nil, "the pod has %v", env)
 	})
 	pods, injected := controllerPods(t)
@@ -177,15 +166,13 @@ func (s server) testControllers(t *testing.T) {
 }
 
 func (s server) testCombinations(t *testing.T) {
-	c, err := client.New(s.cp.Admin(), client.Options{})
-	controlplanetest.Require(t, err)
 	none := values{"defaults": values{"namespaces": []string{}, "names": []string{}, "labels": []string{}}}
 	tried := 0
 	try := func(given ...any) {
 		tried++
 		for name, object := range render(t, append([]any{policies.Values()}, given...)...) {
 			dryRun := client.ApplyConfigurationFromUnstructured(object)
-			if err := c.Apply(t.Context(), dryRun, client.FieldOwner("charts"), client.ForceOwnership, client.DryRunAll); err != nil {
+			if err := s.client.Apply(t.Context(), dryRun, client.FieldOwner("charts"), client.ForceOwnership, client.DryRunAll); err != nil {
 				t.Errorf("%v: %s: %v", given, name, err)
 			}
 		}

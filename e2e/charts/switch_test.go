@@ -46,10 +46,10 @@ func TestAReleaseSwitchesEnginesAndTheWayOfCarrying(t *testing.T) {
 	s.awaitEngine(t, "Kyverno", 11)
 	s.mustHelm(t, "rollback", "2")
 	s.awaitEngine(t, "Native", 11)
-	before := s.secret(t, policies.Namespace)
+	before := s.secret(t)
 	s.mustHelm(t, "upgrade", policies.Chart(), "--values", file, "--set", "carry=Literal,trustedCA.enabled=false")
 	s.awaitEngine(t, "Kyverno", 6)
-	if diff := cmp.Diff(before, s.secret(t, policies.Namespace)); diff != "" {
+	if diff := cmp.Diff(before, s.secret(t)); diff != "" {
 		t.Errorf("with carry Literal, pods that refer to the Secret miss it (-before +after):\n%s", diff)
 	}
 	s.mustHelm(t, "upgrade", policies.Chart(), "--values", file)
@@ -73,12 +73,10 @@ func (s server) injected(t *testing.T) corev1.PodSpec {
 
 func (s server) testBoth(t *testing.T, given values, byKyverno corev1.PodSpec) {
 	t.Helper()
-	c, err := client.New(s.cp.Admin(), client.Options{})
-	controlplanetest.Require(t, err)
 	for name, object := range render(t, given, values{"engine": "Native"}) {
 		if strings.HasPrefix(name, "MutatingAdmissionPolicy") {
-			controlplanetest.Require(t, c.Create(t.Context(), object))
-			t.Cleanup(func() { controlplanetest.Require(t, c.Delete(context.Background(), object)) })
+			controlplanetest.Require(t, s.client.Create(t.Context(), object))
+			t.Cleanup(func() { controlplanetest.Require(t, s.client.Delete(context.Background(), object)) })
 		}
 	}
 	s.awaitEngine(t, "Native", 11)
@@ -94,9 +92,8 @@ func (s server) awaitEngine(t *testing.T, engine string, count int) {
 	node, err := s.cp.User("node", "system:nodes", "system:masters")
 	controlplanetest.Require(t, err)
 	asNode := s
-	if asNode.clients, err = kubernetes.NewForConfig(node); err != nil {
-		t.Fatal(err)
-	}
+	asNode.clients, err = kubernetes.NewForConfig(node)
+	controlplanetest.Require(t, err)
 	controlplanetest.Await(t, engine, func(ctx context.Context) (bool, error) {
 		all, err := s.create(ctx, noPod("web", nil))
 		if err != nil {
@@ -106,12 +103,9 @@ func (s server) awaitEngine(t *testing.T, engine string, count int) {
 		if err != nil {
 			return false, err
 		}
-		want := map[string]int{"Native": count}[engine]
+		want := [2]int{count, map[string]int{"Native": count}[engine]}
 		got := [2]int{len(all.Spec.Containers[0].Env), len(native.Spec.Containers[0].Env)}
-		if got != [2]int{count, want} {
-			return false, fmt.Errorf("%d variables, of a node's pod %d", got[0], got[1])
-		}
-		return true, nil
+		return controlplanetest.Holds(got == want, "%d variables, of a node's pod %d", got[0], got[1])
 	})
 }
 
@@ -158,8 +152,7 @@ func halfInjected(env []corev1.EnvVar) string {
 // testKyvernoGone is the way out for those who removed Kyverno first.
 func (s server) testKyvernoGone(t *testing.T, file string) {
 	t.Helper()
-	c, err := client.New(s.cp.Admin(), client.Options{})
-	controlplanetest.Require(t, err)
+	c := s.client
 	controlplanetest.Require(t, s.kyverno.Stop())
 	crds := &metav1.PartialObjectMetadataList{}
 	crds.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinitionList"))
@@ -186,18 +179,18 @@ func (s server) testKyvernoGone(t *testing.T, file string) {
 	for _, all := range []client.Object{&admissionv1.MutatingWebhookConfiguration{}, &admissionv1.ValidatingWebhookConfiguration{}} {
 		controlplanetest.Require(t, c.DeleteAllOf(t.Context(), all))
 	}
-	err = s.helm(t, "upgrade", policies.Chart(), "--values", file, "--set", "engine=Native")
+	err := s.helm(t, "upgrade", policies.Chart(), "--values", file, "--set", "engine=Native")
 	if err == nil || !strings.Contains(err.Error(), "current release manifest") {
 		t.Errorf("Helm can upgrade such a release, and README.md says it cannot: %v", err)
 	}
-	before := s.secret(t, policies.Namespace)
+	before := s.secret(t)
 	if s.helm(t, "uninstall") == nil {
 		t.Error("Helm can uninstall such a release, and README.md says it cannot")
 	}
 	records := client.MatchingLabels{"owner": "helm", "name": policies.Release}
 	controlplanetest.Require(t, c.DeleteAllOf(t.Context(), &corev1.Secret{}, client.InNamespace(policies.Namespace), records))
 	s.mustHelm(t, "install", policies.Chart(), "--values", file, "--set", "engine=Native")
-	if diff := cmp.Diff(before, s.secret(t, policies.Namespace)); diff != "" {
+	if diff := cmp.Diff(before, s.secret(t)); diff != "" {
 		t.Errorf("pods refer to the Secret (-before +after):\n%s", diff)
 	}
 	s.awaitVariables(t, 11)
