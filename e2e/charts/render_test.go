@@ -48,12 +48,6 @@ func parse(t *testing.T, manifest []byte) rendered {
 	return found
 }
 
-// secret returns the data that pods get by reference.
-func (r rendered) secret(t *testing.T) map[string]string {
-	t.Helper()
-	return r.data(t, "Secret/"+policies.Secret)
-}
-
 // data returns the data of a Secret.
 func (r rendered) data(t *testing.T, name string) map[string]string {
 	t.Helper()
@@ -124,7 +118,7 @@ func TestTheSecretHasTheSixVariables(t *testing.T) {
 		"a CA, which is elsewhere": {values{"trustedCA": values{"enabled": true, "bundle": certificate}}, environment("", "", "")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, render(t, test.given).secret(t)); diff != "" {
+			if diff := cmp.Diff(test.want, render(t, test.given).data(t, "Secret/"+policies.Secret)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -181,7 +175,7 @@ func TestWhatAPlatformWritesIsTakenAndNotRead(t *testing.T) {
 	got := render(t, file("cluster-configmap.yaml"), file("cluster-secret.yaml"), further)
 	const proxied = "http://myProxyUser:mySuperSecretPassword@192.168.52.220:3128"
 	const direct = "cluster.local,10.96.0.0/12,10.244.0.0/16,192.168.52.10,172.16.0.0/16,internal.example.com,svc,127.0.0.1,localhost"
-	if diff := cmp.Diff(environment(proxied, proxied, direct), got.secret(t)); diff != "" {
+	if diff := cmp.Diff(environment(proxied, proxied, direct), got.data(t, "Secret/"+policies.Secret)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if diff := cmp.Diff(render(t, file("cluster-values.yaml")), got); diff != "" {
