@@ -7,13 +7,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,7 +24,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/helm"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/policies"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
@@ -48,7 +46,8 @@ type site struct {
 func TestTheValuesReachTheirConsumers(t *testing.T) {
 	s := newSite(t)
 	t.Run("no ConfigMap that nobody asks for", s.checkNoConfigMap)
-	s.ask(t)
+	asking := &v1alpha1.CorporateProxy{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	controlplanetest.Change(t, s.client, asking, func(proxy *v1alpha1.CorporateProxy) { proxy.Spec.ClusterValues.ConfigMap = true })
 	s.awaitList(t, "first.example")
 	t.Run("an App that names both", s.checkApp)
 	t.Run("helm with the Secret as a file", s.checkHelm)
@@ -64,7 +63,7 @@ func newSite(t *testing.T) *site {
 	var err error
 	s.client = controlplanetest.Client(t, s.cp.Admin(), operator.Scheme)
 	controlplanetest.Require(t, operator.Install(ctx, s.cp))
-	example := controlplanetest.ReadFile(t, filepath.Join("..", "..", "examples", "cluster.yaml"))
+	example := controlplanetest.ReadFile(t, "../../examples/cluster.yaml")
 	controlplanetest.Require(t, s.cp.Apply(ctx, fmt.Appendf(nil, proxyObjects, proxyURL), example))
 	s.operator, err = operator.Start(ctx, s.cp, operator.Options{Args: []string{"--leader-elect=false"}})
 	controlplanetest.Require(t, err)
@@ -90,19 +89,6 @@ spec:
   noProxy: [{value: first.example}]
 `
 
-// ask has the CorporateProxy ask for the ConfigMap, again if somebody else changes it.
-func (s *site) ask(t *testing.T) {
-	t.Helper()
-	controlplanetest.Await(t, "a change of the CorporateProxy", func(ctx context.Context) (bool, error) {
-		proxy := &v1alpha1.CorporateProxy{}
-		if err := s.client.Get(ctx, client.ObjectKey{Name: "default"}, proxy); err != nil {
-			return false, err
-		}
-		proxy.Spec.ClusterValues.ConfigMap = true
-		return true, s.client.Update(ctx, proxy)
-	})
-}
-
 func (s *site) configMap(ctx context.Context, name string) (*corev1.ConfigMap, error) {
 	object := &corev1.ConfigMap{}
 	return object, s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, object)
@@ -127,10 +113,7 @@ func (s *site) awaitList(t *testing.T, entry string) {
 		}
 		plain, whole := read(t, []byte(object.Data["values"])), read(t, s.secret(t).Data["values"])
 		list, _ := plain["no_proxy"].(string)
-		if !strings.Contains(list, entry) || list != whole["no_proxy"] {
-			return false, fmt.Errorf("the list is %q", list)
-		}
-		return true, nil
+		return controlplanetest.Holds(strings.Contains(list, entry) && list == whole["no_proxy"], "the list is %q, and the Secret's %q", list, whole["no_proxy"])
 	})
 }
 
@@ -144,7 +127,7 @@ func read(t *testing.T, text []byte) map[string]any {
 // block is the first block of a language in a section of docs/how-to/charts.md that contains some text.
 func block(t *testing.T, section, language, text string) string {
 	t.Helper()
-	document := controlplanetest.ReadFile(t, filepath.Join("..", "..", "docs", "how-to", "charts.md"))
+	document := controlplanetest.ReadFile(t, "../../docs/how-to/charts.md")
 	_, rest, _ := strings.Cut(string(document), "\n## "+section+"\n")
 	rest, _, _ = strings.Cut(rest, "\n## ")
 	for _, part := range strings.Split(rest, "```"+language+"\n")[1:] {
@@ -168,19 +151,12 @@ func (s *site) checkNoConfigMap(t *testing.T) {
 	}
 }
 
-// example is one of those that docs/how-to/charts.md names.
-func example(t *testing.T, name string) []byte {
-	t.Helper()
-	text := controlplanetest.ReadFile(t, filepath.Join("..", "..", "examples", "charts", name))
-	return text
-}
-
 // checkApp: the App of examples/charts, between what its catalog and its user say. An App takes objects of one key, and merges as
 // Helm does: ConfigMaps in their order, and Secrets over them.
 func (s *site) checkApp(t *testing.T) {
 	ctx := t.Context()
 	app := &unstructured.Unstructured{}
-	controlplanetest.Require(t, yaml.Unmarshal(example(t, "app.yaml"), &app.Object))
+	controlplanetest.Require(t, yaml.Unmarshal(controlplanetest.ReadFile(t, "../../examples/charts/app.yaml"), &app.Object))
 	configMap, secret := &corev1.ConfigMap{}, &corev1.Secret{}
 	for field, object := range map[string]client.Object{"configMap": configMap, "secret": secret} {
 		named, _, err := unstructured.NestedStringMap(app.Object, "spec", "config", field)
@@ -236,7 +212,7 @@ func (s *site) checkHelm(t *testing.T) {
 	checkPodSecret(t, installed)
 
 	manifest, err := helm.Template(t.Context(), helm.Release{
-		Chart: filepath.Join("..", "workloads", "testdata", "consumers"), Name: "theirs", Namespace: "default",
+		Chart: "../workloads/testdata/consumers", Name: "theirs", Namespace: "default",
 		Values: []any{s.secret(t).Data["values"]},
 	})
 	controlplanetest.Require(t, err)
@@ -253,7 +229,7 @@ func (s *site) checkPlugin(t *testing.T) {
 			Generate struct{ Command, Args []string }
 		}
 	}
-	controlplanetest.Require(t, yaml.Unmarshal(example(t, "argocd-plugin.yaml"), &plugin))
+	controlplanetest.Require(t, yaml.Unmarshal(controlplanetest.ReadFile(t, "../../examples/charts/argocd-plugin.yaml"), &plugin))
 	var application struct {
 		Spec struct {
 			Source struct {
@@ -286,15 +262,4 @@ func (s *site) checkPlugin(t *testing.T) {
 			t.Errorf("%s: it has rendered %d bytes", name, len(manifest))
 		}
 	}
-}
-
-// tools that the commands call are those of this repository.
-func programs(t *testing.T) (folder string) {
-	t.Helper()
-	folder = t.TempDir()
-	for name, tool := range map[string]tools.Tool{"kubectl": tools.Kubectl, "helm": tools.Helm} {
-		path := controlplanetest.Tool(t, tool)
-		controlplanetest.Require(t, os.Symlink(path, filepath.Join(folder, name)))
-	}
-	return folder
 }

@@ -42,7 +42,7 @@ func (h *harness) checkReachesOnlyTheCluster(t *testing.T, pod *corev1.Pod) {
 	before := len(h.company.since(t, 0))
 	for _, c := range allContainers(pod) {
 		to := of(t, c)
-		output, err := h.run(t, pod, c)
+		output, err := h.node.Run(t.Context(), pod, c.Name)
 		if to.says == inside && (err != nil || output != inside) {
 			t.Errorf("container %s of the twin: %q, %v", c.Name, output, err)
 		}
@@ -63,7 +63,7 @@ func (h *harness) checkReachesAll(t *testing.T, pod *corev1.Pod) {
 	var want []machine.Request
 	for _, c := range allContainers(pod) {
 		to := of(t, c)
-		if output, err := h.run(t, pod, c); err != nil || output != to.says {
+		if output, err := h.node.Run(t.Context(), pod, c.Name); err != nil || output != to.says {
 			t.Errorf("container %s: %q, %v", c.Name, output, err)
 		}
 		if to.says == outside {
@@ -87,7 +87,7 @@ func (h *harness) checkOldPassword(t *testing.T, namespace string) {
 	before := len(h.company.since(t, 0))
 	asked := 0
 	for _, c := range pod.Spec.Containers {
-		output, err := h.run(t, pod, c)
+		output, err := h.node.Run(t.Context(), pod, c.Name)
 		switch to := of(t, c); {
 		case to.says == outside && err == nil:
 			t.Errorf("container %s is outside: %q", c.Name, output)
@@ -114,7 +114,7 @@ func (h *harness) checkWithoutSecret(t *testing.T) {
 	namespace := controlplanetest.Namespace(t, h.cp)
 	pod := h.create(t, namespace, fetching(h.programs, h.company.caFile))
 	for _, c := range allContainers(pod) {
-		if output, err := h.run(t, pod, c); err == nil || !strings.Contains(err.Error(), policies.Secret) {
+		if output, err := h.node.Run(t.Context(), pod, c.Name); err == nil || !strings.Contains(err.Error(), policies.Secret) {
 			t.Errorf("container %s: %q, %v", c.Name, output, err)
 		}
 	}

@@ -70,13 +70,12 @@ func container(prefix string, c client, to target, caFile string) corev1.Contain
 // one each.
 func fetching(clients []client, caFile string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "fetching-"}}
-	always := corev1.ContainerRestartPolicyAlways
 	for _, to := range targets() {
 		for _, c := range clients {
 			pod.Spec.Containers = append(pod.Spec.Containers, container("", c, to, caFile))
 		}
 		sidecar := container("sidecar-", clients[1], to, caFile)
-		sidecar.RestartPolicy = &always
+		sidecar.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
 		pod.Spec.InitContainers = append(pod.Spec.InitContainers, sidecar, container("init-", clients[0], to, caFile))
 	}
 	return pod
@@ -91,12 +90,6 @@ func of(t *testing.T, c corev1.Container) target {
 		t.Fatalf("container %s fetches %s", c.Name, url)
 	}
 	return targets()[i]
-}
-
-// run starts the container of a stored pod in corp, as its kubelet would.
-func (h *harness) run(t *testing.T, pod *corev1.Pod, c corev1.Container) (string, error) {
-	t.Helper()
-	return h.node.Run(t.Context(), pod, c.Name)
 }
 
 // create returns the pod as the API server stored it. Nobody makes the ConfigMap kube-root-ca.crt, without which the

@@ -38,7 +38,6 @@ type fixture struct {
 	cp      *controlplane.ControlPlane
 	clients kubernetes.Interface
 	values  string // of the cluster, as the policies have them
-	cluster string
 }
 
 // newFixture is a control plane with the agent of Open Cluster Management, its CRDs and what a hub says.
@@ -52,27 +51,20 @@ func newFixture(t *testing.T) *fixture {
 	_, err = f.clients.CoreV1().ServiceAccounts(namespace).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "cluster-proxy"}}, metav1.CreateOptions{})
 	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, f.cp.Apply(t.Context(),
-		file(t, moduleFile(t, "open-cluster-management.io/cluster-proxy", "charts/cluster-proxy/crds/managedproxyconfigurations.yaml")),
-		file(t, moduleFile(t, "open-cluster-management.io/api", "addon/v1alpha1/0000_02_addon.open-cluster-management.io_addondeploymentconfigs.crd.yaml")),
-		file(t, "../../internal/agents/tunnel/testdata/cluster-proxy.yaml"), file(t, "testdata/ocm.yaml")))
+		moduleFile(t, "open-cluster-management.io/cluster-proxy", "charts/cluster-proxy/crds/managedproxyconfigurations.yaml"),
+		moduleFile(t, "open-cluster-management.io/api", "addon/v1alpha1/0000_02_addon.open-cluster-management.io_addondeploymentconfigs.crd.yaml"),
+		controlplanetest.ReadFile(t, "../../internal/agents/tunnel/testdata/cluster-proxy.yaml"), controlplanetest.ReadFile(t, "testdata/ocm.yaml")))
 	f.values = filepath.Join(t.TempDir(), "values.yaml")
 	text := "proxy: {http: 'http://myProxyUser:" + password + "@192.168.52.220:3128', https: 'http://myProxyUser:" + password + "@192.168.52.220:3128', noProxy: internal.corpdomain.net}\n"
 	controlplanetest.Require(t, os.WriteFile(f.values, []byte(text), 0o600))
-	f.cluster = "../../internal/cli/testdata/common/cluster.yaml"
 	return f
 }
 
-func moduleFile(t *testing.T, module, path string) string {
+func moduleFile(t *testing.T, module, path string) []byte {
 	t.Helper()
 	dir, err := tools.ModuleDir(t.Context(), tools.ClusterProxy.Module, module)
 	controlplanetest.Require(t, err)
-	return filepath.Join(dir, path)
-}
-
-func file(t *testing.T, name string) []byte {
-	t.Helper()
-	content := controlplanetest.ReadFile(t, name)
-	return content
+	return controlplanetest.ReadFile(t, filepath.Join(dir, path))
 }
 
 // ask runs the built program as somebody. It must not print the password.
@@ -146,7 +138,7 @@ func TestATunnelIsJudgedByThePodsThatTheClusterHas(t *testing.T) {
 	if got := ways(f.ask(f.cp.Admin(), deployment)); got != "proxy-agent Unknown, HubPort, addon-agent Unknown, service-proxy Unknown" {
 		t.Errorf("after the policies, without what their Secret has: %s", got)
 	}
-	settings := []string{"--values", f.values, "--cluster", f.cluster, "deployment/" + deployment}
+	settings := []string{"--values", f.values, "--cluster", "../../internal/cli/testdata/common/cluster.yaml", "deployment/" + deployment}
 	said = f.ask(f.cp.Admin(), settings...)
 	const blocked = "proxy-agent Proxy, NetworkPolicy, HubPort, addon-agent Proxy, NetworkPolicy, service-proxy Proxy, NetworkPolicy"
 	if ways(said) != blocked || said.Pods[0].Containers[0].Proxy != "http://192.168.52.220:3128" {

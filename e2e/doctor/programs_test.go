@@ -15,6 +15,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/command"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
 	"github.com/fairlead-io/fairlead/e2e/ports"
 	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/tier"
@@ -89,16 +90,14 @@ func TestWhatDoctorSaysIsWhatTheProgramsDo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			proxy := listen(t)
-			at := func(text string) string { return strings.ReplaceAll(text, "//PROXY", "//"+proxy.address) }
-			a := test.agent
-			a.args = nil
-			for _, arg := range test.args {
-				a.args = append(a.args, at(arg))
+			at := func(texts []string) (all []string) {
+				for _, text := range texts {
+					all = append(all, strings.ReplaceAll(text, "//PROXY", "//"+proxy.address))
+				}
+				return all
 			}
-			var env []string
-			for _, variable := range test.env {
-				env = append(env, at(variable))
-			}
+			a, env := test.agent, at(test.env)
+			a.args = at(test.args)
 			if got := a.diagnosed(t, env); got != test.through {
 				t.Errorf("doctor says %s, want %s", got, test.through)
 			}
@@ -119,25 +118,17 @@ func listen(t *testing.T) listener {
 	t.Helper()
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
 	controlplanetest.Require(t, err)
-	t.Cleanup(func() { _ = socket.Close() })
 	l := listener{socket.Addr().String(), make(chan string, 100)}
-	go func() {
-		for {
-			connection, err := socket.Accept()
-			if err != nil {
-				return
-			}
-			reader := bufio.NewReader(connection)
-			if first, err := reader.Peek(1); err == nil && first[0] == 0x16 { // RFC 8446: a handshake
-				l.first <- "TLS"
-			} else if line, err := reader.ReadString('\n'); err == nil && strings.HasPrefix(line, "CONNECT "+hub+":443 ") {
-				l.first <- "CONNECT"
-			} else if err == nil {
-				l.first <- line
-			}
-			_ = connection.Close()
+	machinetest.Accept(t, socket, func(connection net.Conn) {
+		reader := bufio.NewReader(connection)
+		if first, err := reader.Peek(1); err == nil && first[0] == 0x16 { // RFC 8446: a handshake
+			l.first <- "TLS"
+		} else if line, err := reader.ReadString('\n'); err == nil && strings.HasPrefix(line, "CONNECT "+hub+":443 ") {
+			l.first <- "CONNECT"
+		} else if err == nil {
+			l.first <- line
 		}
-	}()
+	})
 	return l
 }
 

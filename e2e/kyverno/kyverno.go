@@ -14,7 +14,9 @@ import (
 	"strings"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -227,4 +229,71 @@ func (k *Kyverno) Configure(ctx context.Context, change func(data map[string]str
 	}
 	change(config.Data)
 	return k.client.Update(ctx, config)
+}
+
+// nonsense is a policy whose patch is no list of patches.
+func nonsense() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "policies.kyverno.io/v1",
+		"kind":       "MutatingPolicy",
+		"metadata":   map[string]any{"name": "nonsense"},
+		"spec": map[string]any{
+			"matchConstraints": map[string]any{"resourceRules": []any{map[string]any{
+				"apiGroups": []any{""}, "apiVersions": []any{"v1"}, "resources": []any{"podtemplates"}, "operations": []any{"CREATE"},
+			}}},
+			"mutations": []any{map[string]any{"patchType": "JSONPatch", "jsonPatch": map[string]any{"expression": "[]"}}},
+		},
+	}}
+}
+
+// Await returns when the API server has been told to ask Kyverno about a MutatingPolicy. Kyverno looks for such
+// news every ten seconds. That it then also follows the policy's present text, a test must await by what it does.
+func (k *Kyverno) Await(ctx context.Context, policy string) error {
+	err := wait.PollUntilContextTimeout(ctx, interval, startTimeout, true, func(ctx context.Context) (bool, error) {
+		return k.asked(ctx, policy)
+	})
+	if err != nil {
+		return fmt.Errorf("await the webhook of policy %s: %w", policy, err)
+	}
+	return nil
+}
+
+// asked tells whether a mutating webhook has the policy in its path, where Kyverno lists whom it is for.
+func (k *Kyverno) asked(ctx context.Context, policy string) (bool, error) {
+	var configurations admissionv1.MutatingWebhookConfigurationList
+	if err := k.client.List(ctx, &configurations, client.MatchingLabels{"webhook.kyverno.io/managed-by": "kyverno"}); err != nil {
+		return false, err
+	}
+	for _, configuration := range configurations.Items {
+		for _, webhook := range configuration.Webhooks {
+			if url := webhook.ClientConfig.URL; url != nil && strings.Contains(*url+"/", "/"+policy+"/") {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// StartReports starts the reports controller beside the admission controller. It looks at an object half a minute
+// after it has changed, and at all of them as soon as a policy has.
+func (k *Kyverno) StartReports(ctx context.Context) (*process.Process, error) {
+	path, err := tools.Build(ctx, tools.KyvernoReports, k.options.Progress)
+	if err != nil {
+		return nil, err
+	}
+	return k.cp.Run(ctx, process.Spec{
+		Name: "kyverno-reports",
+		Path: path,
+		Env:  environment("kyverno-reports-controller", "kyverno:reports-controller"),
+		Args: []string{
+			"--kubeconfig=" + k.cp.AdminKubeconfig(),
+			"--disableMetrics=true",
+			"--enableTuf=false",
+			"--admissionReports=false",
+			"--validatingAdmissionPolicyReports=false",
+			"--backgroundScanInterval=1h",
+			"--omitEvents=PolicyApplied,PolicySkipped,PolicyViolation",
+			"--leaderElectionRetryPeriod=1s",
+		},
+	})
 }

@@ -1,7 +1,6 @@
 package pods_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -131,8 +130,7 @@ func (f *fixture) testCompletion(t *testing.T) {
 // testSource: the chart's Secret has no annotation, and the API server says when its data changed.
 func (f *fixture) testSource(t *testing.T) {
 	t.Helper()
-	pod := plain("beside")
-	f.started(f.create(policies.Namespace, pod), time.Now().Add(-time.Hour))
+	f.started(f.create(policies.Namespace, plain("beside")), time.Now().Add(-time.Hour))
 	said := f.report(f.cp.Admin(), "-n", policies.Namespace)
 	if len(said.Owners) != 1 || said.Owners[0].Finding != "Outdated" || len(said.Notes) != 0 {
 		t.Errorf("%+v", said)
@@ -153,7 +151,7 @@ func (f *fixture) testRestricted(t *testing.T) {
 		"cannot tell what is outdated: may not list secrets",
 	}
 	for _, note := range want {
-		if !slices.ContainsFunc(said.Notes, func(n string) bool { return n == note }) {
+		if !slices.Contains(said.Notes, note) {
 			t.Errorf("lacks the note %q: %q", note, said.Notes)
 		}
 	}
@@ -211,11 +209,7 @@ func TestKyvernosPolicyIsFollowedBesideANativeOneThatIsNotBound(t *testing.T) {
 	f.namespace("shop", nil)
 	f.install()
 	controlplanetest.Require(t, f.clients.AdmissionregistrationV1().MutatingAdmissionPolicyBindings().Delete(t.Context(), policies.InjectProxyEnv, metav1.DeleteOptions{}))
-	controlplanetest.Await(t, "a pod that nobody injects", func(ctx context.Context) (bool, error) {
-		probe := plain("probe")
-		stored, err := f.clients.CoreV1().Pods("shop").Create(ctx, &probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return err == nil && !injected(stored.Spec.Containers[0].Env), err
-	})
+	f.awaitVariables("shop", 0)
 	f.create("shop", plain("before"))
 	expect := func(want ...string) {
 		t.Helper()
@@ -271,8 +265,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: web, image: w
 `
 
 func ownedBy(pod corev1.Pod, owner metav1.OwnerReference) corev1.Pod {
-	controller := true
-	owner.Controller, owner.UID = &controller, "of-the-test"
+	owner.Controller, owner.UID = new(true), "of-the-test"
 	pod.OwnerReferences = []metav1.OwnerReference{owner}
 	return pod
 }

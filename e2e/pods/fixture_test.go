@@ -49,11 +49,16 @@ func (f *fixture) install() {
 	f.Helper()
 	f.nextSecond()
 	controlplanetest.Require(f, policies.Install(f.Context(), f.cp, policies.Values(), map[string]any{"engine": "Native"}))
-	namespace := controlplanetest.Namespace(f, f.cp)
+	f.awaitVariables(controlplanetest.Namespace(f, f.cp), 6)
+}
+
+// awaitVariables tries a pod until it gets that many.
+func (f *fixture) awaitVariables(namespace string, count int) {
+	f.Helper()
 	probe := plain("probe")
-	controlplanetest.Await(f, "an injected pod", func(ctx context.Context) (bool, error) {
+	controlplanetest.Await(f, fmt.Sprintf("a pod with %d variables", count), func(ctx context.Context) (bool, error) {
 		stored, err := f.clients.CoreV1().Pods(namespace).Create(ctx, &probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return err == nil && len(stored.Spec.Containers[0].Env) == 6, err
+		return err == nil && len(stored.Spec.Containers[0].Env) == count, err
 	})
 }
 
@@ -78,8 +83,7 @@ func (f *fixture) namespace(name string, labels map[string]string) {
 func (f *fixture) create(namespace string, pod corev1.Pod) *corev1.Pod {
 	f.Helper()
 	var stored *corev1.Pod
-	controlplanetest.Await(f, "the pod "+pod.Name+pod.GenerateName, func(ctx context.Context) (bool, error) {
-		var err error
+	controlplanetest.Await(f, "the pod "+pod.Name+pod.GenerateName, func(ctx context.Context) (_ bool, err error) {
 		stored, err = f.clients.CoreV1().Pods(namespace).Create(ctx, &pod, metav1.CreateOptions{})
 		return err == nil, err
 	})
@@ -147,10 +151,7 @@ func plain(name string, env ...corev1.EnvVar) corev1.Pod {
 }
 
 func injected(env []corev1.EnvVar) bool {
-	for _, e := range env {
-		if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == policies.Secret {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(env, func(e corev1.EnvVar) bool {
+		return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == policies.Secret
+	})
 }

@@ -24,18 +24,15 @@ const environments = `
 - {name: some, image: image, env: [{name: HTTP_PROXY, value: *url}], envFrom: [{configMapRef: {name: settings}}]}
 `
 
-// places are where pods are, and what they say about themselves. What is wanted is the reason of a container that
-// sets nothing itself; empty if it is injected.
-func places() map[string]struct {
+// place is where a pod is, and what it says about itself. What is wanted is the reason of a container that sets
+// nothing itself; empty if it is injected.
+type place struct {
 	namespace string
 	change    func(*corev1.Pod)
 	want      string
-} {
-	type place = struct {
-		namespace string
-		change    func(*corev1.Pod)
-		want      string
-	}
+}
+
+func places() map[string]place {
 	annotated := func(value string) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) { pod.Annotations = map[string]string{key: value} }
 	}

@@ -24,6 +24,8 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/ports"
+	"github.com/fairlead-io/fairlead/e2e/rights"
+	"github.com/fairlead-io/fairlead/e2e/rights/rightstest"
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 )
 
@@ -209,7 +211,14 @@ func TestAClusterPublishesWhatItReaches(t *testing.T) {
 	if first.Period != "10s" || first.Targets[0].Route != probe.Direct || !strings.HasPrefix(first.Targets[0].URL, "https://127.0.0.1:") {
 		t.Errorf("%+v", first)
 	}
-	c.checkMetrics(t)
+	for _, want := range []string{
+		`fairlead_probe_target_up{expect="Reachable",route="Proxied",url="` + target + `"} 1`,
+		`fairlead_probe_target_up{expect="Unreachable",route="Proxied",url="` + forbidden + `"} 1`,
+		`fairlead_probe_nodes{state="verified"} 1`, `fairlead_probe_nodes{state="unknown"} 1`,
+		`fairlead_probe_inputs_stale 0`,
+	} {
+		c.awaitMetric(t, want)
+	}
 	c.checkWrites(t)
 
 	t.Run("squid restarts", func(t *testing.T) {
@@ -287,18 +296,6 @@ func failed(r probe.Result, url string) error {
 	return fmt.Errorf("%+v", r.Targets)
 }
 
-func (c *cluster) checkMetrics(t *testing.T) {
-	t.Helper()
-	for _, want := range []string{
-		`fairlead_probe_target_up{expect="Reachable",route="Proxied",url="` + target + `"} 1`,
-		`fairlead_probe_target_up{expect="Unreachable",route="Proxied",url="` + forbidden + `"} 1`,
-		`fairlead_probe_nodes{state="verified"} 1`, `fairlead_probe_nodes{state="unknown"} 1`,
-		`fairlead_probe_inputs_stale 0`,
-	} {
-		c.awaitMetric(t, want)
-	}
-}
-
 func (c *cluster) awaitMetric(t *testing.T, want string) {
 	t.Helper()
 	controlplanetest.Await(t, "the metric "+want, func(ctx context.Context) (bool, error) {
@@ -330,4 +327,26 @@ func (c *cluster) checkWrites(t *testing.T) {
 	if most := int(took/(10*time.Second)) + 2; len(events) < 2 || len(events) > most {
 		t.Errorf("%d writes in %s, and not 2 to %d", len(events), took, most)
 	}
+}
+
+// everywhere has the rights of the probe's token by RBAC, with relays and probe.discover.
+var everywhere = rights.Table{
+	"nodes": "list watch",
+	"pods":  "list",
+}
+
+// atHome has its further rights in its own namespace. It writes into one ConfigMap, so no admission policy has to
+// restrict it.
+var atHome = rights.Table{
+	"configmaps " + name: "get update",
+	"pods":               "list watch",
+}
+
+// checkRights checks that a stolen token has the listed rights, and that the probe has used each of them and missed
+// none.
+func (c *cluster) checkRights(t *testing.T) {
+	t.Helper()
+	all := rights.Union(everywhere, atHome)
+	rightstest.May(t, c.cp, c.probe.Config, all, map[string]rights.Table{"default": everywhere, policies.Namespace: all})
+	rightstest.UsesAll(t, c.cp, controlplane.ServiceAccountUser(policies.Namespace, name), all)
 }
