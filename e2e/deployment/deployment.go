@@ -92,21 +92,16 @@ func valueOf(env corev1.EnvVar, namespace string, limits corev1.ResourceList) (s
 	return "", fmt.Errorf("the value of %s is more than can be had here", env.Name)
 }
 
-// program returns the path of a program, and builds it if it is given by name. A path is a build of another version.
-func program(ctx context.Context, name string) (string, error) {
-	if filepath.IsAbs(name) {
-		return name, nil
-	}
-	return tools.Program(ctx, name)
-}
-
 // Run starts a program as its service account.
 func Run(ctx context.Context, cp *controlplane.ControlPlane, spec Spec) (*Replica, error) {
-	path, err := program(ctx, spec.Command[0])
-	if err != nil {
-		return nil, err
-	}
 	r := &Replica{}
+	var err error
+	path := spec.Command[0]
+	if !filepath.IsAbs(path) { // else it is a build of another version
+		if path, err = tools.Program(ctx, path); err != nil {
+			return nil, err
+		}
+	}
 	if r.Config, err = cp.ServiceAccount(ctx, spec.Namespace, spec.ServiceAccount); err != nil {
 		return nil, err
 	}

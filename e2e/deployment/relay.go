@@ -47,8 +47,8 @@ func StartRelay(ctx context.Context, cp *controlplane.ControlPlane, namespace st
 		return nil, err
 	}
 	r := &Relay{Folder: filepath.Join(cp.Dir(), "relay-"+namespace)}
-	policy := filepath.Join(r.Folder, "policy.yaml")
-	if err := os.MkdirAll(r.Folder, 0o700); err != nil {
+	policy, settings := filepath.Join(r.Folder, "policy.yaml"), filepath.Join(r.Folder, "settings")
+	if err := os.MkdirAll(settings, 0o700); err != nil {
 		return nil, err
 	}
 	text, err := withLoopback(config.Data["policy.yaml"])
@@ -72,10 +72,6 @@ func StartRelay(ctx context.Context, cp *controlplane.ControlPlane, namespace st
 	}
 	kubeconfig, err := cp.Kubeconfig(identity)
 	if err != nil {
-		return nil, err
-	}
-	settings := filepath.Join(r.Folder, "settings")
-	if err := os.MkdirAll(settings, 0o700); err != nil {
 		return nil, err
 	}
 	r.Follow, err = Container(ctx, cp, pod.InitContainers, "follow", reserved[2].Address(), map[string]string{

@@ -61,8 +61,14 @@ type Kyverno struct {
 // Start installs Kyverno and returns when its admission controller takes policies. It is the control plane's
 // administrator: its permissions are not the subject here.
 func Start(ctx context.Context, cp *controlplane.ControlPlane, options Options) (*Kyverno, error) {
-	if err := install(ctx, cp, options); err != nil {
-		return nil, fmt.Errorf("install Kyverno: %w", err)
+	content := Content[0]
+	if options.Service != nil { // behind it, Kyverno asks for its own Deployments, and does nothing while there are none
+		content = contentOf("kyverno-with-deployments", true)
+	}
+	if !options.Installed {
+		if err := cp.Install(ctx, content); err != nil {
+			return nil, fmt.Errorf("install Kyverno: %w", err)
+		}
 	}
 	k := &Kyverno{cp: cp, options: options}
 	var err error
@@ -81,22 +87,10 @@ func Start(ctx context.Context, cp *controlplane.ControlPlane, options Options) 
 	return k, k.Restart(ctx)
 }
 
-// install applies what the module ships, but for the Deployments. Behind its Service, Kyverno asks for its own, and does
-// nothing while there is none.
-func install(ctx context.Context, cp *controlplane.ControlPlane, options Options) error {
-	switch {
-	case options.Installed:
-		return nil
-	case options.Service != nil:
-		return cp.Install(ctx, content("kyverno-with-deployments", true))
-	}
-	return cp.Install(ctx, Content[0])
-}
-
 // Content is the initial content of a control plane on which Kyverno is to run.
-var Content = []controlplane.Content{content("kyverno", false)}
+var Content = []controlplane.Content{contentOf("kyverno", false)}
 
-func content(name string, deployments bool) controlplane.Content {
+func contentOf(name string, deployments bool) controlplane.Content {
 	return controlplane.Content{Name: name, Read: func(ctx context.Context) ([]byte, error) {
 		manifest, err := Manifest(ctx, deployments)
 		return append([]byte(namespace), manifest...), err

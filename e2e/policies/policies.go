@@ -45,11 +45,8 @@ func Values() map[string]any { return mutationtest.Values() }
 
 // Sidecars are the values of who has chosen the families that are off by default.
 func Sidecars() map[string]any {
-	families := map[string]any{}
-	for _, name := range []string{"sidecar", "chisel"} {
-		families[name] = map[string]any{"through": "Sidecar"}
-	}
-	return map[string]any{"tunnels": map[string]any{"families": families}}
+	through := map[string]any{"through": "Sidecar"}
+	return map[string]any{"tunnels": map[string]any{"families": map[string]any{"sidecar": through, "chisel": through}}}
 }
 
 // Render renders the chart with values, each as from one file and over the one before.

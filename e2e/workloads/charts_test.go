@@ -2,9 +2,7 @@ package workloads_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"io"
 	"maps"
 	"net/url"
 	"strings"
@@ -12,8 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/helm"
 	"github.com/fairlead-io/fairlead/e2e/kubelet"
@@ -91,33 +91,26 @@ func renderCharts(t *testing.T, e resolve.Effective) (environments, error) {
 // podEnvironments does what the kubelet does with the pods of a manifest.
 func podEnvironments(t *testing.T, manifest []byte) environments {
 	t.Helper()
-	settings, found := map[string]string{}, environments{}
+	objects, err := controlplane.Parse(manifest)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, manifest)
+	}
+	var settings corev1.ConfigMap
 	var pods []corev1.Pod
-	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifest), 1<<20)
-	for {
-		var document json.RawMessage
-		err := documents.Decode(&document)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		var kind struct{ Kind string }
-		if err != nil || json.Unmarshal(document, &kind) != nil {
-			t.Fatalf("%v in\n%s", err, manifest)
-		}
+	for _, object := range objects {
 		var pod corev1.Pod
-		var configMap corev1.ConfigMap
-		if kind.Kind == "ConfigMap" {
-			err = json.Unmarshal(document, &configMap)
-			settings = configMap.Data
-		} else if err = json.Unmarshal(document, &pod); err == nil {
+		if object.GetKind() == "ConfigMap" {
+			err = runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &settings)
+		} else if err = runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &pod); err == nil {
 			pods = append(pods, pod)
 		}
 		if err != nil {
-			t.Fatalf("%v in\n%s", err, document)
+			t.Fatalf("%v in\n%v", err, object.Object)
 		}
 	}
+	found := environments{}
 	for i := range pods {
-		found[pods[i].Name] = environmentOf(t, pods[i].Spec.Containers[0].Env, settings)
+		found[pods[i].Name] = environmentOf(t, pods[i].Spec.Containers[0].Env, settings.Data)
 	}
 	return found
 }

@@ -51,9 +51,7 @@ func newMonitoring(t *testing.T) monitoring {
 func (m monitoring) run(kind, configuration, url string) (map[string]string, error) {
 	m.Helper()
 	file := filepath.Join(m.TempDir(), kind+".yaml")
-	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
-		m.Fatal(err)
-	}
+	controlplanetest.Require(m, os.WriteFile(file, []byte(configuration), 0o600))
 	cmd := exec.CommandContext(m.Context(), m.program, kind, file, url)
 	for name, value := range render.PodSecret(m.effective).Data {
 		cmd.Env = append(cmd.Env, name+"="+string(value))
@@ -63,9 +61,7 @@ func (m monitoring) run(kind, configuration, url string) (map[string]string, err
 		return nil, err
 	}
 	answers := map[string]string{}
-	if err := json.Unmarshal(out, &answers); err != nil {
-		m.Fatal(err)
-	}
+	controlplanetest.Require(m, json.Unmarshal(out, &answers))
 	for client, answer := range answers {
 		if strings.Contains(answer, "lookup") || strings.Contains(answer, "dial") {
 			answers[client] = "direct"
