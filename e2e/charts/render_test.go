@@ -58,11 +58,11 @@ func (r rendered) data(t *testing.T, name string) map[string]string {
 	return found
 }
 
-// text returns an object as YAML. It is empty where there is none.
+// text returns an object as YAML.
 func (r rendered) text(t *testing.T, name string) string {
 	t.Helper()
 	if r[name] == nil {
-		return ""
+		t.Fatalf("no %s is rendered", name)
 	}
 	content, err := yaml.Marshal(r[name].Object)
 	controlplanetest.Require(t, err)
