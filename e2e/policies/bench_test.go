@@ -2,7 +2,6 @@ package policies_test
 
 import (
 	"context"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,39 +10,28 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
 
 // bench is a control plane with Kyverno, and the pod that is created again and again.
 type bench struct {
-	cp      *controlplane.ControlPlane
-	kyverno *kyverno.Kyverno
-	clients kubernetes.Interface
-	pod     *corev1.Pod
+	*engine
+	pod *corev1.Pod
 }
 
 // BenchmarkPods creates a pod under each of the policies that give it the proxy's variables, and under none:
 // docs/reference/scale.md. The policies of Kyverno come last.
 func BenchmarkPods(b *testing.B) {
-	e := &bench{cp: controlplanetest.Start(b, controlplane.Options{Content: kyverno.Content}), pod: &corev1.Pod{}}
-	controlplanetest.Require(b, e.cp.StartControllerManager(b.Context(), controlplane.ServiceAccounts))
+	started, err := startEngine(b.Context(), withKyverno)
+	controlplanetest.Require(b, err)
+	e := &bench{engine: started, pod: &corev1.Pod{}}
 	controlplanetest.Require(b, policies.Serve(b.Context(), e.cp, "shop"))
 	controlplanetest.Require(b, yaml.UnmarshalStrict(controlplanetest.ReadFile(b, "testdata/bench/pod.yaml"), e.pod))
-	config := e.cp.Admin()
-	config.QPS = -1 // as fast as they are answered
-	var err error
-	e.clients, err = kubernetes.NewForConfig(config)
-	controlplanetest.Require(b, err)
-	e.kyverno, err = kyverno.Start(b.Context(), e.cp, kyverno.Options{Progress: os.Stderr})
-	controlplanetest.Require(b, err)
-	b.Cleanup(func() { _ = e.kyverno.Stop() })
 
 	b.Run("none", func(b *testing.B) { e.measure(b, nil) })
 	for _, engine := range []string{native, withKyverno} {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -168,13 +169,9 @@ func (c caCluster) contents(t *testing.T, pod *corev1.Pod) podContents {
 		}
 	}
 	for _, mount := range stored.Spec.Containers[0].VolumeMounts {
-		for _, volume := range stored.Spec.Volumes {
-			if volume.Name != mount.Name {
-				continue
-			}
-			for _, item := range volume.ConfigMap.Items {
-				found.files[filepath.Join(mount.MountPath, item.Path)] = []byte(trusted.Data[item.Key])
-			}
+		i := slices.IndexFunc(stored.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
+		for _, item := range stored.Spec.Volumes[i].ConfigMap.Items {
+			found.files[filepath.Join(mount.MountPath, item.Path)] = []byte(trusted.Data[item.Key])
 		}
 	}
 	return found
