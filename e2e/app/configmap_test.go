@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +27,9 @@ import (
 func (s *site) output(t *testing.T, dir string, environment []string, script string) ([]byte, error) {
 	t.Helper()
 	programs := t.TempDir()
-	controlplanetest.Require(t, tools.Link(t.Context(), programs, os.Stderr))
+	for _, tool := range []tools.Tool{tools.Kubectl, tools.Helm} { // no fairlead: the sidecar of argocd-repo-server has none
+		controlplanetest.Require(t, os.Symlink(controlplanetest.Tool(t, tool), filepath.Join(programs, tool.Name)))
+	}
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
 	cmd.Dir = dir
 	cmd.Env = slices.Concat(os.Environ(), []string{"KUBECONFIG=" + s.cp.AdminKubeconfig(), "PATH=" + programs + ":" + os.Getenv("PATH")}, environment)
