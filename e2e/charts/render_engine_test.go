@@ -1,15 +1,12 @@
 package charts_test
 
 import (
-	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fairlead-io/fairlead/e2e/command"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/helm"
 	"github.com/fairlead-io/fairlead/e2e/policies"
@@ -84,74 +81,4 @@ func TestNativeHasABindingForEachPolicy(t *testing.T) {
 	if diff := cmp.Diff(all, bound); diff != "" {
 		t.Errorf("-policies +bindings:\n%s", diff)
 	}
-}
-
-// Whoever evaluates the policies, and whatever carries the values: a bundle has each object of the chart, as it was.
-func TestABundleHasTheWholeChart(t *testing.T) {
-	for name, given := range map[string]values{
-		"Native":            {"engine": "Native"},
-		"Kyverno":           {"engine": "Kyverno"},
-		"Native and Relay":  relayed(values{"engine": "Native"}),
-		"Kyverno and Relay": relayed(values{"engine": "Kyverno"}),
-		"Relay and node":    relayed(values{"engine": "Native", "node": values{"enabled": true}}),
-	} {
-		t.Run(name, func(t *testing.T) {
-			manifest, err := policies.Render(t.Context(), given, values{"source": values{"existing": true}})
-			controlplanetest.Require(t, err)
-			status, text, said := command.Run(t, manifest, "render", "bundle", "-f", "-", "--selector", "fairlead.io/cluster=c")
-			if status != 0 || said != "" {
-				t.Fatalf("%d\n%s", status, said)
-			}
-			got := rendered{}
-			for _, carrier := range parse(t, []byte(text)) {
-				if content, is := carrier.Object["data"].(map[string]any); is {
-					maps.Copy(got, parse(t, []byte(content["objects.yaml"].(string))))
-				}
-			}
-			if got["Namespace/"+policies.Namespace] == nil {
-				t.Error("it has no Namespace")
-			}
-			delete(got, "Namespace/"+policies.Namespace)
-			if diff := cmp.Diff(parse(t, manifest), got); diff != "" {
-				t.Errorf("objects (-chart +bundle):\n%s", diff)
-			}
-		})
-	}
-}
-
-// parentChart is one that has both charts, each if its value enabled says so.
-func parentChart(t *testing.T) string {
-	t.Helper()
-	folder := t.TempDir()
-	text := "apiVersion: v2\nname: parent\nversion: 0.1.0\ndependencies:\n"
-	for chart := range both {
-		_, err := helm.Run(t.Context(), "package", chartFolder(chart), "--destination", filepath.Join(folder, "charts"))
-		controlplanetest.Require(t, err)
-		text += "- {name: " + chart + ", version: " + chartFile(t, chart).Version + ", condition: " + chart + ".enabled}\n"
-	}
-	controlplanetest.Require(t, os.WriteFile(filepath.Join(folder, "Chart.yaml"), []byte(text), 0o600))
-	return folder
-}
-
-func TestAParentChartTurnsEachChartOnAndOff(t *testing.T) {
-	parent := parentChart(t)
-	for _, test := range []struct{ operator, policies bool }{{true, true}, {true, false}, {false, true}} {
-		given := func(enabled bool) values { return values{"enabled": enabled, "proxy": proxy(url, url, "a")} }
-		manifest, err := helm.Template(t.Context(), helm.Release{
-			Chart: parent, Name: "parent", Namespace: "other",
-			Values: []any{values{"fairlead": given(test.operator), "fairlead-policies": given(test.policies)}},
-		})
-		controlplanetest.Require(t, err)
-		for chart, want := range map[string]bool{"fairlead": test.operator, "fairlead-policies": test.policies} {
-			if got := strings.Contains(string(manifest), "# Source: parent/charts/"+chart+"/templates/"); got != want {
-				t.Errorf("%v: %s is there: %t", test, chart, got)
-			}
-		}
-	}
-}
-
-func TestAParentChartsTypoIsRefusedByTheNameOfTheKey(t *testing.T) {
-	given := values{"fairlead": values{"enabled": false}, "fairlead-policies": values{"egine": "Native"}}
-	out, err := helm.Template(t.Context(), helm.Release{Chart: parentChart(t), Name: "parent", Values: []any{given}})
-	checkRefusal(t, out, err, []string{"unknown key egine", "did you mean engine?"})
 }
