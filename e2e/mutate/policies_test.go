@@ -11,15 +11,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/command"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/helm"
-	"github.com/fairlead-io/fairlead/e2e/kubelet"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
@@ -130,131 +126,4 @@ func mutating(t *testing.T, manifest []byte) map[string]any {
 		found[object.GetName()] = decisive
 	}
 	return found
-}
-
-// HOME stands for what the kubelet could expand in an entry.
-const ownEntries = `
-apiVersion: v1
-kind: Pod
-metadata: {name: web, namespace: shop, annotations: {fairlead.io/no-proxy: "kafka.internal, $(HOME)"}}
-spec:
-  containers:
-  - {name: annotation, image: web, env: [{name: HOME, value: /root}]}
-  - {name: below, image: web, env: [{name: HOME, value: /root}], envFrom: [{secretRef: {name: settings}}]}
-  - {name: asks, image: web, env: [{name: NO_PROXY, value: "kafka.internal,$$(HOME),$(FAIRLEAD_NO_PROXY)"}, {name: HOME, value: /root}]}
-  - {name: asks-below, image: web, env: [{name: no_proxy, value: "kafka.internal,$$(HOME),$(FAIRLEAD_NO_PROXY)"}], envFrom: [{secretRef: {name: settings}}]}
-`
-
-func TestTheKubeletMakesOneListOfTheWorkloadsEntriesAndOurs(t *testing.T) {
-	list := ".svc,a$(HOME)$$b"
-	for _, carry := range []string{"SecretRef", "Literal", "Relay"} {
-		values, err := yaml.Marshal(map[string]any{"carry": carry, "proxy": map[string]any{"https": "http://proxy.example:3128", "noProxy": list}})
-		controlplanetest.Require(t, err)
-		pod := &corev1.Pod{}
-		mutated := mutate(t, []byte(ownEntries), "--policy-values", write(t, "values.yaml", string(values)), "--policy", policies.InjectProxyEnv)
-		controlplanetest.Require(t, yaml.UnmarshalStrict(mutated, pod))
-		for _, c := range pod.Spec.Containers {
-			t.Run(carry+"/"+c.Name, func(t *testing.T) {
-				got := environment(t, c, list)
-				for _, name := range []string{"NO_PROXY", "no_proxy"} {
-					if want := "kafka.internal,$(HOME)," + list; got[name] != want {
-						t.Errorf("%s is %q, want %q", name, got[name], want)
-					}
-				}
-			})
-		}
-	}
-}
-
-// environment returns the container's variables as the kubelet sets them. Our Secret has the list, and the
-// container's own source another.
-func environment(t *testing.T, c corev1.Container, list string) map[string]string {
-	t.Helper()
-	var variables []kubelet.Variable
-	for _, from := range c.EnvFrom {
-		value := list
-		if from.SecretRef.Name != policies.Secret {
-			value = "another"
-		}
-		variables = append(variables, kubelet.Variable{Name: "NO_PROXY", Value: value, From: true}, kubelet.Variable{Name: "no_proxy", Value: value, From: true})
-	}
-	for _, e := range c.Env {
-		v := kubelet.Variable{Name: e.Name, Value: e.Value}
-		if e.ValueFrom != nil {
-			v.From = true
-			if strings.EqualFold(e.ValueFrom.SecretKeyRef.Key, "NO_PROXY") {
-				v.Value = list
-			}
-		}
-		variables = append(variables, v)
-	}
-	texts, err := kubelet.Expand(t.Context(), variables)
-	controlplanetest.Require(t, err)
-	found := map[string]string{}
-	for i, v := range variables {
-		found[v.Name] = texts[i]
-	}
-	return found
-}
-
-// plugin is the first YAML block of docs/how-to/mutate.md.
-func plugin(t *testing.T) string {
-	t.Helper()
-	doc := controlplanetest.ReadFile(t, "../../docs/how-to/mutate.md")
-	_, after, isThere := strings.Cut(string(doc), "\n```yaml\n")
-	block, _, isWhole := strings.Cut(after, "\n```\n")
-	if !isThere || !isWhole {
-		t.Fatal("the page shows no plugin")
-	}
-	return block
-}
-
-const chart = `apiVersion: apps/v1
-kind: Deployment
-metadata: {name: frpc}
-spec:
-  template:
-    metadata:
-      labels: {app: frpc} # ours
-    spec: {containers: [{name: frpc, image: "frpc:0.61.0"}]}
----
-apiVersion: batch/v1
-kind: Job
-metadata: {name: first, annotations: {helm.sh/hook: pre-install}}
-spec: {template: {metadata: {labels: {app: frpc}}, spec: {restartPolicy: Never, containers: [{name: frpc, image: x}]}}}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: other}
-data: {a: "1"}
-`
-
-// The plugin of the document, in the real Helm.
-func TestHelmTakesTheCommandAsAPostRenderer(t *testing.T) {
-	fairlead := controlplanetest.Program(t, "fairlead")
-	dir := t.TempDir()
-	for name, content := range map[string]string{
-		"plugins/fairlead/plugin.yaml": plugin(t),
-		"chart/Chart.yaml":             "apiVersion: v2\nname: agent\nversion: 1.0.0\n",
-		"chart/templates/all.yaml":     chart,
-	} {
-		file := filepath.Join(dir, name)
-		controlplanetest.Require(t, os.MkdirAll(filepath.Dir(file), 0o700))
-		controlplanetest.Require(t, os.WriteFile(file, []byte(content), 0o600))
-	}
-	path, err := filepath.Abs(filepath.Dir(fairlead))
-	controlplanetest.Require(t, err)
-	t.Setenv("PATH", path+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	t.Setenv("HELM_PLUGINS", filepath.Join(dir, "plugins"))
-	template := []string{"template", "x", filepath.Join(dir, "chart"), "--post-renderer", "fairlead", "--post-renderer-args", "--require"}
-	rendered, err := helm.Run(t.Context(), template...)
-	controlplanetest.Require(t, err)
-	if out := string(rendered); strings.Count(out, "key: HTTPS_PROXY") != 2 || !strings.Contains(out, "labels: {app: frpc} # ours") {
-		t.Errorf("the Deployment and the hook have not both got the variables: %s", out)
-	}
-	// Without its status, Helm would complain of empty output.
-	_, err = helm.Run(t.Context(), append(template, "--post-renderer-args", "--policy=tunnel-rancher")...)
-	if err == nil || !strings.Contains(err.Error(), "exited with error") {
-		t.Errorf("an argument does not reach the command, or its status does not reach Helm: %v", err)
-	}
 }
