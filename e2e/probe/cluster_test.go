@@ -24,8 +24,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/ports"
-	"github.com/fairlead-io/fairlead/e2e/rights"
-	"github.com/fairlead-io/fairlead/e2e/rights/rightstest"
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 )
 
@@ -327,26 +325,4 @@ func (c *cluster) checkWrites(t *testing.T) {
 	if most := int(took/(10*time.Second)) + 2; len(events) < 2 || len(events) > most {
 		t.Errorf("%d writes in %s, and not 2 to %d", len(events), took, most)
 	}
-}
-
-// everywhere has the rights of the probe's token by RBAC, with relays and probe.discover.
-var everywhere = rights.Table{
-	"nodes": "list watch",
-	"pods":  "list",
-}
-
-// atHome has its further rights in its own namespace. It writes into one ConfigMap, so no admission policy has to
-// restrict it.
-var atHome = rights.Table{
-	"configmaps " + name: "get update",
-	"pods":               "list watch",
-}
-
-// checkRights checks that a stolen token has the listed rights, and that the probe has used each of them and missed
-// none.
-func (c *cluster) checkRights(t *testing.T) {
-	t.Helper()
-	all := rights.Union(everywhere, atHome)
-	rightstest.May(t, c.cp, c.probe.Config, all, map[string]rights.Table{"default": everywhere, policies.Namespace: all})
-	rightstest.UsesAll(t, c.cp, controlplane.ServiceAccountUser(policies.Namespace, name), all)
 }
