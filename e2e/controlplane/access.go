@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -52,18 +52,14 @@ func (cp *ControlPlane) user(name string, template *x509.Certificate) (*rest.Con
 // ServiceAccount is a service account with a real token of its own and only the rights that RBAC gives
 // it. The account is made if it does not exist, its namespace is not.
 func (cp *ControlPlane) ServiceAccount(ctx context.Context, namespace, name string) (*rest.Config, error) {
-	clients, err := kubernetes.NewForConfig(cp.admin)
-	if err != nil {
-		return nil, fmt.Errorf("make client for service accounts: %w", err)
-	}
-	accounts := clients.CoreV1().ServiceAccounts(namespace)
+	accounts := cp.clients.CoreV1().ServiceAccounts(namespace)
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if _, err := accounts.Create(ctx, account, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return nil, fmt.Errorf("create service account %s/%s: %w", namespace, name, err)
 	}
 	seconds := tokenLifetime
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
-	request, err = accounts.CreateToken(ctx, name, request, metav1.CreateOptions{})
+	request, err := accounts.CreateToken(ctx, name, request, metav1.CreateOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("request token of service account %s/%s: %w", namespace, name, err)
 	}
@@ -85,13 +81,10 @@ func (cp *ControlPlane) anonymous() *rest.Config {
 // Kubeconfig writes a file for programs that want one, readable by us alone, and gone with Stop.
 func (cp *ControlPlane) Kubeconfig(cfg *rest.Config) (path string, err error) {
 	file, err := os.CreateTemp(cp.Dir(), "*.kubeconfig")
-	if err != nil {
-		return "", fmt.Errorf("make kubeconfig file: %w", err)
+	if err == nil {
+		path, err = filepath.Abs(file.Name())
+		err = errors.Join(err, file.Close())
 	}
-	if err := file.Close(); err != nil {
-		return "", fmt.Errorf("make kubeconfig file: %w", err)
-	}
-	path, err = filepath.Abs(file.Name())
 	if err != nil {
 		return "", fmt.Errorf("make kubeconfig file: %w", err)
 	}

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
@@ -20,7 +19,7 @@ const pollInterval = 50 * time.Millisecond
 // StartAPIServer starts the API server again after StopAPIServer: at the same address, with the same
 // certificates and data, so that running clients come back by themselves. It does nothing when the API
 // server runs.
-func (cp *ControlPlane) StartAPIServer(ctx context.Context) error {
+func (cp *ControlPlane) StartAPIServer(ctx context.Context) (err error) {
 	cp.mu.Lock()
 	defer cp.mu.Unlock()
 	if cp.apiServer != nil {
@@ -29,16 +28,12 @@ func (cp *ControlPlane) StartAPIServer(ctx context.Context) error {
 	if err := os.WriteFile(cp.dir.auditPolicy(), cp.auditPolicy(), 0o600); err != nil {
 		return fmt.Errorf("write audit policy: %w", err)
 	}
-	clients, err := kubernetes.NewForConfig(cp.admin)
-	if err != nil {
-		return fmt.Errorf("make client to ask for readiness: %w", err)
-	}
 	cp.apiServer, err = cp.Run(ctx, process.Spec{
 		Name: "kube-apiserver",
 		Path: cp.programs.apiServer,
 		Args: append(cp.apiServerArgs(), cp.options.APIServerArgs...),
 		Ready: func(ctx context.Context) error {
-			return clients.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+			return cp.clients.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
 		},
 	})
 	return err
@@ -72,25 +67,10 @@ func (cp *ControlPlane) apiServerArgs() []string {
 }
 
 // StopAPIServer leaves everything else running.
-func (cp *ControlPlane) StopAPIServer() error {
-	cp.mu.Lock()
-	defer cp.mu.Unlock()
-	if cp.apiServer == nil {
-		return nil
-	}
-	if err := cp.apiServer.Stop(); err != nil {
-		return fmt.Errorf("stop kube-apiserver: %w", err)
-	}
-	cp.apiServer = nil
-	return nil
-}
+func (cp *ControlPlane) StopAPIServer() error { return cp.stop(&cp.apiServer) }
 
 // KillAPIServer ends it at once, in the middle of whatever it does. StartAPIServer starts it again.
-func (cp *ControlPlane) KillAPIServer() {
-	cp.mu.Lock()
-	defer cp.mu.Unlock()
-	kill(&cp.apiServer)
-}
+func (cp *ControlPlane) KillAPIServer() { cp.kill(&cp.apiServer) }
 
 // FreezeAPIServer stops the API server from answering: the kernel still accepts connections. ThawAPIServer lets it go
 // on.
@@ -110,13 +90,9 @@ func (cp *ControlPlane) withAPIServer(do func(*process.Process) error) error {
 
 // awaitNamespaces: the API server makes its own namespaces shortly after it calls itself ready.
 func (cp *ControlPlane) awaitNamespaces(ctx context.Context, names ...string) error {
-	clients, err := kubernetes.NewForConfig(cp.admin)
-	if err != nil {
-		return fmt.Errorf("make client to ask for namespaces: %w", err)
-	}
 	for _, name := range names {
 		err := wait.PollUntilContextTimeout(ctx, pollInterval, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-			_, err := clients.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+			_, err := cp.clients.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
 			if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) { // of its own roles, too
 				return false, nil
 			}

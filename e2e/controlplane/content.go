@@ -83,7 +83,7 @@ func (cp *ControlPlane) make(ctx context.Context, folder string) (err error) {
 			return err
 		}
 	}
-	if err := errors.Join(first.StopAPIServer(), first.stopEtcd()); err != nil {
+	if err := errors.Join(first.StopAPIServer(), first.stop(&first.etcd)); err != nil {
 		return err
 	}
 	return copyData(ctx, first.dir.file("etcd"), filepath.Join(folder, "etcd"))

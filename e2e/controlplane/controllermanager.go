@@ -43,9 +43,20 @@ func (cp *ControlPlane) StartControllerManager(ctx context.Context, controllers 
 		return err
 	}
 	cp.controllerManager, err = cp.Run(ctx, process.Spec{
-		Name:  "kube-controller-manager",
-		Path:  path,
-		Args:  cp.controllerManagerArgs(port, controllers),
+		Name: "kube-controller-manager",
+		Path: path,
+		Args: []string{
+			"--kubeconfig=" + cp.dir.adminKubeconfig(),
+			"--controllers=" + strings.Join(controllers, ","),
+			"--bind-address=127.0.0.1",
+			"--secure-port=" + port.String(),
+			"--cert-dir=" + cp.dir.file("kube-controller-manager"),
+			"--leader-elect=false",
+			fmt.Sprintf("--use-service-account-credentials=%t", cp.options.ControllerAccounts),
+			"--service-account-private-key-file=" + cp.dir.serviceAccountKey(),
+			"--root-ca-file=" + cp.dir.certificate(servingCA),
+			"--profiling=false",
+		},
 		Ready: healthz("https://" + port.Address() + "/healthz"),
 	})
 	if err != nil {
@@ -53,35 +64,6 @@ func (cp *ControlPlane) StartControllerManager(ctx context.Context, controllers 
 	}
 	cp.managerPort = port
 	return nil
-}
-
-func (cp *ControlPlane) controllerManagerArgs(port *ports.Port, controllers []string) []string {
-	return []string{
-		"--kubeconfig=" + cp.dir.adminKubeconfig(),
-		"--controllers=" + strings.Join(controllers, ","),
-		"--bind-address=127.0.0.1",
-		"--secure-port=" + port.String(),
-		"--cert-dir=" + cp.dir.file("kube-controller-manager"),
-		"--leader-elect=false",
-		fmt.Sprintf("--use-service-account-credentials=%t", cp.options.ControllerAccounts),
-		"--service-account-private-key-file=" + cp.dir.serviceAccountKey(),
-		"--root-ca-file=" + cp.dir.certificate(servingCA),
-		"--profiling=false",
-	}
-}
-
-// stopControllerManager does nothing when there is none.
-func (cp *ControlPlane) stopControllerManager() error {
-	cp.mu.Lock()
-	defer cp.mu.Unlock()
-	if cp.controllerManager == nil {
-		return nil
-	}
-	if err := cp.controllerManager.Stop(); err != nil {
-		return fmt.Errorf("stop kube-controller-manager: %w", err)
-	}
-	cp.controllerManager = nil
-	return cp.managerPort.Release()
 }
 
 // healthz asks a server whose certificate it made itself a moment ago, and to which nothing is told.

@@ -14,6 +14,7 @@ import (
 	"io"
 	"sync"
 
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -53,6 +54,7 @@ type ControlPlane struct {
 	port     *ports.Port
 	admin    *rest.Config
 	client   client.Client
+	clients  kubernetes.Interface
 
 	mu                sync.Mutex // guards the processes
 	etcd              *process.Process
@@ -92,6 +94,9 @@ func (cp *ControlPlane) start(ctx context.Context) (err error) {
 	if err := cp.writeKubeconfig(cp.dir.adminKubeconfig(), cp.admin); err != nil {
 		return err
 	}
+	if err := cp.connect(); err != nil {
+		return err
+	}
 	if err := cp.fill(ctx); err != nil {
 		return err
 	}
@@ -101,10 +106,18 @@ func (cp *ControlPlane) start(ctx context.Context) (err error) {
 	if err := cp.StartAPIServer(ctx); err != nil {
 		return err
 	}
-	if cp.client, err = client.New(cp.admin, client.Options{}); err != nil {
-		return fmt.Errorf("make admin client: %w", err)
-	}
 	return cp.awaitNamespaces(ctx, "default", "kube-system")
+}
+
+// connect makes the administrator's clients, which ask nothing of the API server yet.
+func (cp *ControlPlane) connect() (err error) {
+	if cp.client, err = client.New(cp.admin, client.Options{}); err == nil {
+		cp.clients, err = kubernetes.NewForConfig(cp.admin)
+	}
+	if err != nil {
+		return fmt.Errorf("make admin clients: %w", err)
+	}
+	return nil
 }
 
 // Dir is where everything of this control plane is: logs, data, kubeconfig files. AdminKubeconfig is
@@ -116,9 +129,11 @@ func (cp *ControlPlane) AdminKubeconfig() string { return cp.dir.adminKubeconfig
 
 // Stop ends all programs and removes all files. It may be called more than once.
 func (cp *ControlPlane) Stop() error {
-	errs := []error{cp.stopControllerManager(), cp.StopAPIServer(), cp.stopEtcd()}
-	if cp.port != nil {
-		_ = cp.port.Release()
+	errs := []error{cp.stop(&cp.controllerManager), cp.stop(&cp.apiServer), cp.stop(&cp.etcd)}
+	for _, port := range []*ports.Port{cp.managerPort, cp.port} {
+		if port != nil {
+			_ = port.Release()
+		}
 	}
 	return errors.Join(append(errs, cp.dir.remove())...)
 }

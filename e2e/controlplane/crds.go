@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,10 +20,6 @@ const servedTimeout = 2 * time.Minute
 // awaitServed waits until every CRD is established and every version of it that is to be served is also
 // announced: clients choose their paths by the announcement, which comes a moment later.
 func (cp *ControlPlane) awaitServed(ctx context.Context, crds []*unstructured.Unstructured) error {
-	announced, err := discovery.NewDiscoveryClientForConfig(cp.admin)
-	if err != nil {
-		return fmt.Errorf("make discovery client: %w", err)
-	}
 	for _, crd := range crds {
 		err := wait.PollUntilContextTimeout(ctx, pollInterval, servedTimeout, true, func(ctx context.Context) (bool, error) {
 			current := &unstructured.Unstructured{}
@@ -32,7 +27,7 @@ func (cp *ControlPlane) awaitServed(ctx context.Context, crds []*unstructured.Un
 			if err := cp.client.Get(ctx, client.ObjectKeyFromObject(crd), current); err != nil {
 				return false, err
 			}
-			return served(current, announced)
+			return served(current, cp.clients.Discovery())
 		})
 		if err != nil {
 			return fmt.Errorf("await CRD %s: %w", crd.GetName(), err)
@@ -53,26 +48,10 @@ func served(object *unstructured.Unstructured, announced discovery.DiscoveryInte
 		if !version.Served {
 			continue
 		}
-		group := schema.GroupVersion{Group: crd.Spec.Group, Version: version.Name}
-		if ok, err := announces(announced, group, crd.Spec.Names.Plural); !ok || err != nil {
+		resource := schema.GroupVersionResource{Group: crd.Spec.Group, Version: version.Name, Resource: crd.Spec.Names.Plural}
+		if ok, err := discovery.IsResourceEnabled(announced, resource); !ok || err != nil {
 			return false, err
 		}
 	}
 	return true, nil
-}
-
-func announces(announced discovery.DiscoveryInterface, group schema.GroupVersion, plural string) (bool, error) {
-	list, err := announced.ServerResourcesForGroupVersion(group.String())
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	for _, resource := range list.APIResources {
-		if resource.Name == plural {
-			return true, nil
-		}
-	}
-	return false, nil
 }

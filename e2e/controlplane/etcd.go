@@ -2,7 +2,6 @@ package controlplane
 
 import (
 	"context"
-	"fmt"
 	"net"
 
 	"github.com/fairlead-io/fairlead/e2e/process"
@@ -47,21 +46,4 @@ func (cp *ControlPlane) EtcdEndpoint() string { return "unix://" + cp.dir.etcdSo
 
 // KillEtcd ends it at once, in the middle of whatever it does. What it has answered for is in its files: without fsync,
 // only the end of the whole machine could lose that.
-func (cp *ControlPlane) KillEtcd() {
-	cp.mu.Lock()
-	defer cp.mu.Unlock()
-	kill(&cp.etcd)
-}
-
-func (cp *ControlPlane) stopEtcd() error {
-	cp.mu.Lock()
-	defer cp.mu.Unlock()
-	if cp.etcd == nil {
-		return nil
-	}
-	if err := cp.etcd.Stop(); err != nil {
-		return fmt.Errorf("stop etcd: %w", err)
-	}
-	cp.etcd = nil
-	return nil
-}
+func (cp *ControlPlane) KillEtcd() { cp.kill(&cp.etcd) }

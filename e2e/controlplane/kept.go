@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 const keptGrace = 10 * time.Second
@@ -26,10 +25,7 @@ func Kept(dir string) (*ControlPlane, error) {
 		return nil, fmt.Errorf("read the kubeconfig of the control plane: %w", err)
 	}
 	cp.admin.QPS = -1 // see anonymous
-	if cp.client, err = client.New(cp.admin, client.Options{}); err != nil {
-		return nil, fmt.Errorf("make admin client: %w", err)
-	}
-	return cp, nil
+	return cp, cp.connect()
 }
 
 // StopKept ends a control plane that another process started with KeepRunning, and removes its folder.
@@ -102,13 +98,6 @@ func stopNoted(dir directory, program string) error {
 // control plane's folder. A zombie has none.
 func runsIn(dir directory, pid int) bool {
 	cwd, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
-	return err == nil && slices.Contains([]string{string(dir), dir.resolved()}, cwd)
-}
-
-func (d directory) resolved() string {
-	path, err := filepath.EvalSymlinks(string(d))
-	if err != nil {
-		return string(d)
-	}
-	return path
+	resolved, _ := filepath.EvalSymlinks(string(dir))
+	return err == nil && slices.Contains([]string{string(dir), resolved}, cwd)
 }

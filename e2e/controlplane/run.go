@@ -28,12 +28,28 @@ func (cp *ControlPlane) Run(ctx context.Context, spec process.Spec) (*process.Pr
 	return started, nil
 }
 
-func kill(p **process.Process) {
+// stop ends a program of the control plane as a service manager does, if it runs.
+func (cp *ControlPlane) stop(p **process.Process) error {
+	cp.mu.Lock()
+	defer cp.mu.Unlock()
 	if *p == nil {
-		return
+		return nil
 	}
-	(*p).Kill()
+	if err := (*p).Stop(); err != nil {
+		return err // with the program's name
+	}
 	*p = nil
+	return nil
+}
+
+// kill ends a program at once, in the middle of whatever it does, if it runs.
+func (cp *ControlPlane) kill(p **process.Process) {
+	cp.mu.Lock()
+	defer cp.mu.Unlock()
+	if *p != nil {
+		(*p).Kill()
+		*p = nil
+	}
 }
 
 // PIDs are the ids of the processes that run now, by the program's name.

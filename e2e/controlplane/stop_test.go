@@ -58,10 +58,8 @@ func TestTheProgramsDieWithAKilledTest(t *testing.T) {
 	dir := filepath.Join(shortTempDir(t), "cp")
 	runChild(t, dir)
 	controlplanetest.Await(t, "the programs to die", func(context.Context) (bool, error) {
-		if running := processesIn(t, dir); len(running) != 0 {
-			return false, fmt.Errorf("still running: %v", running)
-		}
-		return true, nil
+		running := processesIn(t, dir)
+		return controlplanetest.Holds(len(running) == 0, "still running: %v", running)
 	})
 }
 
