@@ -14,8 +14,7 @@ import (
 
 func TestAnExampleWithAWrongFieldIsNotTaken(t *testing.T) {
 	f := newFleet(t)
-	objects, err := readExample("kubeadm-debian.yaml")
-	f.must(err)
+	objects := f.example("kubeadm-debian.yaml")
 	at := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "KubeadmConfigTemplate" })
 	f.must(walk(objects[at].Object, func(node map[string]any) {
 		if value, ok := node["secret"]; ok {
@@ -33,52 +32,53 @@ func TestEveryFileOfTheExamplesIsInTheSecretAndForRootAlone(t *testing.T) {
 	f := newFleet(t)
 	secrets := map[bool]*corev1.Secret{}
 	for _, of := range []string{"kubeadm-debian.yaml", "kubeadm-debian-relay.yaml"} {
-		cluster := f.clusterOf(of, strings.TrimSuffix(of, ".yaml"))
+		var labels map[string]string
+		if withRelay(of) {
+			labels = map[string]string{"delivery": "relay"}
+		}
+		cluster := f.cluster(strings.TrimSuffix(of, ".yaml"), labels)
 		f.setEndpoint(cluster)
 		f.must(clusterapi.SetInfrastructureProvisioned(t.Context(), f.client, cluster))
 		secrets[withRelay(of)] = f.awaitSystemdSecret(cluster)
 	}
-	for _, example := range exampleNames(f) {
-		objects, err := readExample(example)
-		f.must(err)
-		files, err := proxyFiles(objects)
-		f.must(err)
-		if len(files) == 0 && !strings.HasPrefix(example, "corporateproxy") {
+	paths, err := filepath.Glob(filepath.Join(examples, "*.yaml"))
+	f.must(err)
+	if len(paths) == 0 {
+		t.Fatal("no examples")
+	}
+	for _, path := range paths {
+		example, total := filepath.Base(path), 0
+		for _, object := range f.read(path) {
+			files := f.proxyFiles(object)
+			total += len(files)
+			// Neither control planes nor workers are without. The patches of a ClusterClass add them.
+			if kind := object.GetKind(); len(files) == 0 && example != "clusterclass.yaml" && (kind == "KubeadmControlPlane" || kind == "KubeadmConfigTemplate") {
+				t.Errorf("%s: %s %s takes no file from the Secret", example, kind, object.GetName())
+			}
+			for _, file := range files {
+				f.checkFile(example, file, secrets[withRelay(example)])
+			}
+		}
+		if total == 0 && !strings.HasPrefix(example, "corporateproxy") {
 			t.Errorf("%s takes no file from the Secret", example)
-		}
-		if example != "clusterclass.yaml" { // its patches add them
-			f.checkEachTakesFiles(example, objects)
-		}
-		for _, file := range files {
-			if len(secrets[withRelay(example)].Data[file.key]) == 0 {
-				t.Errorf("%s: %s comes from %s, which the Secret lacks", example, file.path, file.key)
-			}
-			if twin := file.key != plain(file.key); twin != (file.encoding == "base64") {
-				t.Errorf("%s: %s with encoding %q comes from %s", example, file.path, file.encoding, file.key)
-			}
-			want := "0600"
-			if plain(file.key) == "trustedCA" || withRelay(example) && withoutPassword[plain(file.key)] {
-				want = "0644"
-			}
-			if file.permissions != want {
-				t.Errorf("%s: %s has %q, want %s", example, file.path, file.permissions, want)
-			}
 		}
 	}
 }
 
-// checkEachTakesFiles: neither control planes nor workers are without.
-func (f *fleet) checkEachTakesFiles(example string, objects []*unstructured.Unstructured) {
+func (f *fleet) checkFile(example string, file proxyFile, secret *corev1.Secret) {
 	f.Helper()
-	for _, object := range objects {
-		if kind := object.GetKind(); kind != "KubeadmControlPlane" && kind != "KubeadmConfigTemplate" {
-			continue
-		}
-		files, err := proxyFiles([]*unstructured.Unstructured{object})
-		f.must(err)
-		if len(files) == 0 {
-			f.Errorf("%s: %s %s takes no file from the Secret", example, object.GetKind(), object.GetName())
-		}
+	if len(secret.Data[file.key]) == 0 {
+		f.Errorf("%s: %s comes from %s, which the Secret lacks", example, file.path, file.key)
+	}
+	if twin := file.key != plain(file.key); twin != (file.encoding == "base64") {
+		f.Errorf("%s: %s with encoding %q comes from %s", example, file.path, file.encoding, file.key)
+	}
+	want := "0600"
+	if plain(file.key) == "trustedCA" || withRelay(example) && withoutPassword[plain(file.key)] {
+		want = "0644"
+	}
+	if file.permissions != want {
+		f.Errorf("%s: %s has %q, want %s", example, file.path, file.permissions, want)
 	}
 }
 
@@ -86,17 +86,4 @@ func (f *fleet) checkEachTakesFiles(example string, objects []*unstructured.Unst
 var withoutPassword = map[string]bool{
 	"containerdProxy": true, "kubeletProxy": true, "relayPolicy": true, "relaySocket": true, "relayService": true, "relayInstallService": true,
 	"relayUpdatePath": true, "relayUpdateService": true,
-}
-
-func exampleNames(f *fleet) (names []string) {
-	f.Helper()
-	paths, err := filepath.Glob(filepath.Join(examples, "*.yaml"))
-	f.must(err)
-	for _, path := range paths {
-		names = append(names, filepath.Base(path))
-	}
-	if len(names) == 0 {
-		f.Fatal("no examples")
-	}
-	return names
 }

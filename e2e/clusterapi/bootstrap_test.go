@@ -2,8 +2,6 @@ package clusterapi_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/clusterapi"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -30,7 +27,7 @@ const (
 func TestAMachineWaitsForTheSecretAndIsThenBuiltFromTheMergedList(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
-	cluster := f.cluster("waiting")
+	cluster := f.cluster("waiting", nil)
 	f.must(clusterapi.SetInfrastructureProvisioned(t.Context(), f.client, cluster))
 	config, err := clusterapi.CreateControlPlaneMachine(t.Context(), f.client, cluster, "first", bootstrapv1.KubeadmConfigSpec{
 		Format: bootstrapv1.Ignition,
@@ -87,30 +84,16 @@ func wantMerged(t testing.TB, content string) {
 // awaitWaiting awaits that the provider says what it waits for.
 func (f *fleet) awaitWaiting(config *bootstrapv1.KubeadmConfig, message string) {
 	f.Helper()
-	controlplanetest.Await(f, "the provider to wait", func(ctx context.Context) (bool, error) {
-		current := &bootstrapv1.KubeadmConfig{}
-		if err := f.client.Get(ctx, client.ObjectKeyFromObject(config), current); err != nil {
-			return false, err
-		}
+	awaitObject(f, "the provider to wait", &bootstrapv1.KubeadmConfig{}, config.Name, func(current *bootstrapv1.KubeadmConfig) (bool, error) {
 		condition := meta.FindStatusCondition(current.Status.Conditions, bootstrapv1.KubeadmConfigDataSecretAvailableCondition)
-		if condition == nil {
-			return false, errors.New("no condition yet")
-		}
-		if condition.Status != metav1.ConditionFalse || !strings.Contains(condition.Message, message) {
-			return false, fmt.Errorf("it is %s: %s", condition.Status, condition.Message)
-		}
-		return true, nil
+		waits := condition != nil && condition.Status == metav1.ConditionFalse && strings.Contains(condition.Message, message)
+		return controlplanetest.Holds(waits, "the condition is %+v", condition)
 	})
 }
 
 func (f *fleet) awaitSystemdSecret(cluster *clusterv1.Cluster) *corev1.Secret {
 	f.Helper()
-	secret := &corev1.Secret{}
-	controlplanetest.Await(f, "the Secret of "+cluster.Name, func(ctx context.Context) (bool, error) {
-		err := f.client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: cluster.Name + "-systemd-proxy"}, secret)
-		return err == nil, err
-	})
-	return secret
+	return awaitObject(f, "the Secret of "+cluster.Name, &corev1.Secret{}, cluster.Name+"-systemd-proxy", there)
 }
 
 // awaitData is patient: the longer the provider has waited, the later it asks again.

@@ -3,6 +3,7 @@ package clusterapi_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,8 +21,7 @@ func TestTheClusterClassExampleGivesEachClusterItsOwnSecret(t *testing.T) {
 	tier.Full(t)
 	t.Parallel()
 	f := newFleet(t)
-	f.infrastructure()
-	f.applyExample("clusterclass.yaml")
+	f.apply(vsphere, filepath.Join(examples, "clusterclass.yaml"))
 
 	controlPlane := f.awaitTopology()
 	f.wantOwnSecret("the KubeadmControlPlane", controlPlane.Spec.KubeadmConfigSpec.Files)
@@ -48,9 +48,8 @@ func TestAppendingToFilesThatATemplateLacksStopsTheTopology(t *testing.T) {
 	tier.Full(t)
 	t.Parallel()
 	f := newFleet(t)
-	f.infrastructure()
-	objects, err := readExample("clusterclass.yaml")
-	f.must(err)
+	f.apply(vsphere)
+	objects := f.example("clusterclass.yaml")
 	for _, object := range objects {
 		f.must(walk(object.Object, func(patch map[string]any) {
 			if path := text(patch, "path"); strings.HasSuffix(path, "/files") {
@@ -60,16 +59,9 @@ func TestAppendingToFilesThatATemplateLacksStopsTheTopology(t *testing.T) {
 		}))
 	}
 	f.must(f.create(objects...))
-	controlplanetest.Await(t, "the topology to say why it stops", func(ctx context.Context) (bool, error) {
-		cluster := &clusterv1.Cluster{}
-		if err := f.client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: "mycluster"}, cluster); err != nil {
-			return false, err
-		}
+	awaitObject(f, "the topology to say why it stops", &clusterv1.Cluster{}, "mycluster", func(cluster *clusterv1.Cluster) (bool, error) {
 		condition := meta.FindStatusCondition(cluster.Status.Conditions, clusterv1.ClusterTopologyReconciledCondition)
-		if condition == nil || !strings.Contains(condition.Message, "files/-") {
-			return false, fmt.Errorf("condition: %+v", condition)
-		}
-		return true, nil
+		return controlplanetest.Holds(condition != nil && strings.Contains(condition.Message, "files/-"), "condition: %+v", condition)
 	})
 	list := &controlplanev1.KubeadmControlPlaneList{}
 	f.must(f.client.List(t.Context(), list, client.InNamespace(f.namespace)))
@@ -81,14 +73,13 @@ func TestAppendingToFilesThatATemplateLacksStopsTheTopology(t *testing.T) {
 // awaitTopology awaits what the topology controller makes of the class.
 func (f *fleet) awaitTopology() *controlplanev1.KubeadmControlPlane {
 	f.Helper()
-	list := awaitOnly(f, &controlplanev1.KubeadmControlPlaneList{}, func(l *controlplanev1.KubeadmControlPlaneList) int { return len(l.Items) })
-	return &list.Items[0]
+	return &awaitOnly(f, &controlplanev1.KubeadmControlPlaneList{}).Items[0]
 }
 
 // workersTemplate is the one that the topology controller makes from the class's, which has no owner of its kind.
 func (f *fleet) workersTemplate() *bootstrapv1.KubeadmConfigTemplate {
 	f.Helper()
-	deployments := awaitOnly(f, &clusterv1.MachineDeploymentList{}, func(l *clusterv1.MachineDeploymentList) int { return len(l.Items) })
+	deployments := awaitOnly(f, &clusterv1.MachineDeploymentList{})
 	template := &bootstrapv1.KubeadmConfigTemplate{}
 	name := deployments.Items[0].Spec.Template.Spec.Bootstrap.ConfigRef.Name
 	f.must(f.client.Get(f.Context(), client.ObjectKey{Namespace: f.namespace, Name: name}, template))
@@ -96,16 +87,14 @@ func (f *fleet) workersTemplate() *bootstrapv1.KubeadmConfigTemplate {
 }
 
 // awaitOnly awaits the only object of a kind in this test's namespace.
-func awaitOnly[L client.ObjectList](f *fleet, list L, count func(L) int) L {
+func awaitOnly[L client.ObjectList](f *fleet, list L, options ...client.ListOption) L {
 	f.Helper()
 	controlplanetest.Await(f, fmt.Sprintf("one in %T", list), func(ctx context.Context) (bool, error) {
-		if err := f.client.List(ctx, list, client.InNamespace(f.namespace)); err != nil {
+		if err := f.client.List(ctx, list, append(options, client.InNamespace(f.namespace))...); err != nil {
 			return false, err
 		}
-		if n := count(list); n != 1 {
-			return false, fmt.Errorf("there are %d", n)
-		}
-		return true, nil
+		n := meta.LenList(list)
+		return controlplanetest.Holds(n == 1, "there are %d", n)
 	})
 	return list
 }

@@ -18,10 +18,6 @@ import (
 // examples is the folder that users copy from.
 const examples = "../../examples/nodes"
 
-func readExample(name string) ([]*unstructured.Unstructured, error) {
-	return readManifest(filepath.Join(examples, name))
-}
-
 func readManifest(path string) ([]*unstructured.Unstructured, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -34,12 +30,25 @@ func readManifest(path string) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// applyExample creates its objects in this test's namespace; a field that a kind does not have is an error.
-func (f *fleet) applyExample(name string) {
+// read returns the objects of a manifest.
+func (f *fleet) read(path string) []*unstructured.Unstructured {
 	f.Helper()
-	objects, err := readExample(name)
+	objects, err := readManifest(path)
 	f.must(err)
-	f.must(f.create(objects...))
+	return objects
+}
+
+func (f *fleet) example(name string) []*unstructured.Unstructured {
+	f.Helper()
+	return f.read(filepath.Join(examples, name))
+}
+
+// apply creates the objects of manifests in this test's namespace; a field that a kind does not have is an error.
+func (f *fleet) apply(paths ...string) {
+	f.Helper()
+	for _, path := range paths {
+		f.must(f.create(f.read(path)...))
+	}
 }
 
 func (f *fleet) create(objects ...*unstructured.Unstructured) error {
@@ -56,22 +65,21 @@ func (f *fleet) create(objects ...*unstructured.Unstructured) error {
 // proxyFile is a file of an example whose content comes from the Secret.
 type proxyFile struct{ path, permissions, encoding, key string }
 
-// proxyFiles finds them anywhere in the objects, whatever a provider calls the reference.
-func proxyFiles(objects []*unstructured.Unstructured) (found []proxyFile, err error) {
-	for _, object := range objects {
-		if err := walk(object.Object, func(file map[string]any) {
-			for _, reference := range []string{"secret", "secretRef"} {
-				name, _, _ := unstructured.NestedString(file, "contentFrom", reference, "name")
-				if strings.HasSuffix(name, "-systemd-proxy") {
-					key, _, _ := unstructured.NestedString(file, "contentFrom", reference, "key")
-					found = append(found, proxyFile{text(file, "path"), text(file, "permissions"), text(file, "encoding"), key})
-				}
+// proxyFiles finds them anywhere in an object, whatever a provider calls the reference.
+func (f *fleet) proxyFiles(object *unstructured.Unstructured) (found []proxyFile) {
+	f.Helper()
+	if err := walk(object.Object, func(file map[string]any) {
+		for _, reference := range []string{"secret", "secretRef"} {
+			name, _, _ := unstructured.NestedString(file, "contentFrom", reference, "name")
+			if strings.HasSuffix(name, "-systemd-proxy") {
+				key, _, _ := unstructured.NestedString(file, "contentFrom", reference, "key")
+				found = append(found, proxyFile{text(file, "path"), text(file, "permissions"), text(file, "encoding"), key})
 			}
-		}); err != nil {
-			return nil, fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
 		}
+	}); err != nil {
+		f.Fatalf("%s %s: %v", object.GetKind(), object.GetName(), err)
 	}
-	return found, nil
+	return found
 }
 
 // walk visits every map, also those that the template of a ClusterClass patch yields.

@@ -3,11 +3,11 @@ package clusterapi_test
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -63,7 +63,7 @@ func startAll(ctx context.Context, cp *controlplane.ControlPlane) error {
 		}
 	}
 	for _, example := range []string{"corporateproxy.yaml", "corporateproxy-relay.yaml"} {
-		proxy, err := readExample(example)
+		proxy, err := readManifest(filepath.Join(examples, example))
 		if err != nil {
 			return err
 		}
@@ -82,38 +82,31 @@ func (f *fleet) must(err error) {
 	}
 }
 
-// cluster creates one without a control-plane endpoint.
-func (f *fleet) cluster(name string) *clusterv1.Cluster {
+// awaitObject awaits that an object of this test's namespace is as it should be, and returns it.
+func awaitObject[T client.Object](f *fleet, what string, object T, name string, condition func(T) (bool, error)) T {
 	f.Helper()
-	return f.clusterOf("", name)
+	object.SetNamespace(f.namespace)
+	object.SetName(name)
+	return controlplanetest.AwaitObject(f, f.client, what, object, condition)
 }
+
+// there is the condition of what is awaited to be there.
+func there[T client.Object](T) (bool, error) { return true, nil }
 
 // withRelay tells of the examples whose clusters the CorporateProxy with a relay selects.
 func withRelay(example string) bool { return strings.HasSuffix(example, "-relay.yaml") }
 
-// clusterOf creates one with the labels of an example's.
-func (f *fleet) clusterOf(example, name string) *clusterv1.Cluster {
+// cluster creates one without a control-plane endpoint.
+func (f *fleet) cluster(name string, labels map[string]string) *clusterv1.Cluster {
 	f.Helper()
-	labels := map[string]string{}
-	if withRelay(example) {
-		labels["delivery"] = "relay"
-	}
-	cluster := &clusterv1.Cluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: name, Labels: labels},
-		Spec: clusterv1.ClusterSpec{
-			ClusterNetwork: clusterv1.ClusterNetwork{
-				Services: clusterv1.NetworkRanges{CIDRBlocks: []string{serviceCIDR}},
-				Pods:     clusterv1.NetworkRanges{CIDRBlocks: []string{podCIDR}},
-			},
-			InfrastructureRef: clusterv1.ContractVersionedObjectReference{
-				APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "AnyCluster", Name: name,
-			},
-		},
-	}
+	cluster := operator.Cluster(f.namespace, name)
+	cluster.Labels = labels
+	cluster.Spec.ControlPlaneEndpoint, cluster.Spec.InfrastructureRef.Kind = clusterv1.APIEndpoint{}, "AnyCluster"
 	f.must(f.client.Create(f.Context(), cluster))
 	return cluster
 }
 
+// What operator.Cluster has.
 const (
 	serviceCIDR  = "100.64.0.0/13"
 	podCIDR      = "100.96.0.0/11"

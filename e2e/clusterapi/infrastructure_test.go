@@ -2,10 +2,11 @@ package clusterapi_test
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
@@ -17,6 +18,7 @@ import (
 const (
 	vsphereModule = "sigs.k8s.io/cluster-api-provider-vsphere"
 	vsphereCRDs   = "config/default/crd/bases"
+	vsphereAPI    = "infrastructure.cluster.x-k8s.io/v1beta2"
 )
 
 // installInfrastructure installs the CRDs of vSphere.
@@ -44,28 +46,39 @@ func installInfrastructure(ctx context.Context, cp *controlplane.ControlPlane) e
 	return cp.ApplyObjects(ctx, crds...)
 }
 
-// infrastructure creates what the examples refer to.
-func (f *fleet) infrastructure() {
+// vsphere is what the examples refer to, vsphereCluster the cluster's object of those without a class.
+const (
+	vsphere        = "testdata/vsphere.yaml"
+	vsphereCluster = "testdata/vspherecluster.yaml"
+)
+
+// setProvisioned plays the provider: the object has this spec, and the infrastructure is there.
+func (f *fleet) setProvisioned(object *unstructured.Unstructured, spec string) {
 	f.Helper()
-	objects, err := readManifest("testdata/vsphere.yaml")
-	f.must(err)
-	f.must(f.create(objects...))
+	f.must(f.client.Patch(f.Context(), object, merge(`{"spec":%s}`, spec)))
+	f.must(f.client.Status().Patch(f.Context(), object, merge(`{"status":{"initialization":{"provisioned":true}}}`)))
 }
 
-var vsphereClusters = schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2", Kind: "VSphereCluster"}
+// named is an object of this test's namespace, by its name alone.
+func (f *fleet) named(apiVersion, kind, name string) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetAPIVersion(apiVersion)
+	object.SetKind(kind)
+	object.SetNamespace(f.namespace)
+	object.SetName(name)
+	return object
+}
+
+// merge is a merge patch.
+func merge(format string, args ...any) client.Patch {
+	return client.RawPatch(types.MergePatchType, fmt.Appendf(nil, format, args...))
+}
 
 // provision plays the vSphere provider: the control-plane endpoint is known, and the infrastructure is there.
 func (f *fleet) provision() {
 	f.Helper()
 	clusters := &unstructured.UnstructuredList{}
-	clusters.SetGroupVersionKind(vsphereClusters)
-	f.must(f.client.List(f.Context(), clusters, client.InNamespace(f.namespace)))
-	if len(clusters.Items) != 1 {
-		f.Fatalf("%d VSphereClusters", len(clusters.Items))
-	}
-	cluster := &clusters.Items[0]
-	f.must(f.client.Patch(f.Context(), cluster, client.RawPatch("application/merge-patch+json",
-		[]byte(`{"spec":{"controlPlaneEndpoint":{"host":"`+endpointHost+`","port":6443}}}`))))
-	f.must(f.client.Status().Patch(f.Context(), cluster, client.RawPatch("application/merge-patch+json",
-		[]byte(`{"status":{"initialization":{"provisioned":true}}}`))))
+	clusters.SetAPIVersion(vsphereAPI)
+	clusters.SetKind("VSphereCluster")
+	f.setProvisioned(&awaitOnly(f, clusters).Items[0], `{"controlPlaneEndpoint":{"host":"`+endpointHost+`","port":6443}}`)
 }

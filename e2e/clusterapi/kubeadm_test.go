@@ -1,8 +1,7 @@
 package clusterapi_test
 
 import (
-	"context"
-	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/clusterapi"
-	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 )
 
 // kubeadmExamples are those whose bootstrap data the kubeadm provider makes, and its format.
@@ -31,11 +29,7 @@ func TestTheKubeadmExamplesGiveTheFirstMachineItsFiles(t *testing.T) {
 		t.Run(example, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t)
-			f.infrastructure()
-			cluster, err := readManifest("testdata/vspherecluster.yaml")
-			f.must(err)
-			f.must(f.create(cluster...))
-			f.applyExample(example)
+			f.apply(vsphere, vsphereCluster, filepath.Join(examples, example))
 			f.provision()
 			f.wantFiles(format)
 		})
@@ -46,7 +40,8 @@ func TestTheKubeadmExamplesGiveTheFirstMachineItsFiles(t *testing.T) {
 // KubeadmConfig takes from the Secret, as they are there.
 func (f *fleet) wantFiles(format string) {
 	f.Helper()
-	config := f.awaitFirstConfig()
+	// Of the machine that the control plane provider makes first.
+	config := &awaitOnly(f, &bootstrapv1.KubeadmConfigList{}, client.HasLabels{clusterv1.MachineControlPlaneLabel}).Items[0]
 	data := f.awaitData(config)
 	if data.Format != format {
 		f.Errorf("the bootstrap data is %s, want %s", data.Format, format)
@@ -69,18 +64,4 @@ func (f *fleet) wantFiles(format string) {
 	if lists == 0 {
 		f.Error("no file has a NO_PROXY")
 	}
-}
-
-// awaitFirstConfig awaits the KubeadmConfig of the machine that the control plane provider makes first.
-func (f *fleet) awaitFirstConfig() *bootstrapv1.KubeadmConfig {
-	f.Helper()
-	configs := &bootstrapv1.KubeadmConfigList{}
-	controlplanetest.Await(f, "the first machine", func(ctx context.Context) (bool, error) {
-		err := f.client.List(ctx, configs, client.InNamespace(f.namespace), client.HasLabels{clusterv1.MachineControlPlaneLabel})
-		if err == nil && len(configs.Items) != 1 {
-			err = fmt.Errorf("%d KubeadmConfigs", len(configs.Items))
-		}
-		return err == nil, err
-	})
-	return &configs.Items[0]
 }

@@ -16,10 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -97,7 +94,7 @@ func (w *wired) join(acts func(*unstructured.Unstructured) bool) {
 	w.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
 	w.answered(func() error {
-		return w.client.Patch(w.Context(), namespace, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, policyLabel, w.id)))
+		return w.client.Patch(w.Context(), namespace, merge(`{"metadata":{"labels":{%q:%q}}}`, policyLabel, w.id))
 	})
 	controlplanetest.Await(w, "the policies", func(context.Context) (bool, error) {
 		nameless := w.template("nameless", map[string]string{nodeFilesLabel: "inject"})
@@ -148,14 +145,8 @@ func (w *wired) rendered() []*unstructured.Unstructured {
 // template is one of workers that asks for files.
 func (w *wired) template(name string, labels map[string]string) *unstructured.Unstructured {
 	w.Helper()
-	object := &unstructured.Unstructured{}
-	w.must(yaml.Unmarshal([]byte(`
-apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
-kind: KubeadmConfigTemplate
-spec: {template: {spec: {verbosity: 1}}}
-`), &object.Object))
-	object.SetNamespace(w.namespace)
-	object.SetName(name)
+	object := w.named("bootstrap.cluster.x-k8s.io/v1beta2", "KubeadmConfigTemplate", name)
+	w.must(unstructured.SetNestedField(object.Object, int64(1), append(wiring(object), "verbosity")...))
 	if labels == nil {
 		labels = map[string]string{nodeFilesLabel: "inject", clusterLabel: "mycluster"}
 	}
@@ -256,7 +247,7 @@ func (w *wired) live(object *unstructured.Unstructured) *unstructured.Unstructur
 func (w *wired) patch(object *unstructured.Unstructured, format string, args ...any) {
 	w.Helper()
 	w.answered(func() error {
-		return w.client.Patch(w.Context(), object.DeepCopy(), client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, format, args...)))
+		return w.client.Patch(w.Context(), object.DeepCopy(), merge(format, args...))
 	})
 }
 
@@ -269,8 +260,4 @@ func (w *wired) want(object *unstructured.Unstructured, paths []string, commands
 	if diff := cmp.Diff(commands, listOf(object, "preKubeadmCommands")); diff != "" {
 		w.Errorf("commands of %s %s (-want +got):\n%s", object.GetKind(), object.GetName(), diff)
 	}
-}
-
-func ownedBy(cluster *clusterv1.Cluster) []metav1.OwnerReference {
-	return []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: cluster.Name, UID: cluster.UID}}
 }

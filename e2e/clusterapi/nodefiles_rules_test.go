@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -28,17 +30,25 @@ func TestThePolicyAddsWhatTheExamplesHave(t *testing.T) {
 				w.install(func(o *unstructured.Unstructured) bool { return len(listOf(o, "files")) > 0 })
 				for _, system := range []string{"debian", "flatcar"} {
 					example := "kubeadm-" + system + strings.TrimPrefix("-"+name, "-literal") + ".yaml"
-					objects, err := readExample(example)
-					w.must(err)
-					for _, object := range objects {
-						if strings.HasPrefix(object.GetKind(), "Kubeadm") {
-							w.wantAsExample(example, object)
-						}
+					for _, object := range w.kubeadm(example) {
+						w.wantAsExample(example, object)
 					}
 				}
 			})
 		})
 	}
+}
+
+// kubeadm returns the objects of an example that have files and commands, in this test's namespace.
+func (w *wired) kubeadm(example string) (objects []*unstructured.Unstructured) {
+	w.Helper()
+	for _, object := range w.example(example) {
+		if strings.HasPrefix(object.GetKind(), "Kubeadm") {
+			object.SetNamespace(w.namespace)
+			objects = append(objects, object)
+		}
+	}
+	return objects
 }
 
 func (w *wired) wantAsExample(example string, want *unstructured.Unstructured) {
@@ -55,7 +65,6 @@ func (w *wired) wantAsExample(example string, want *unstructured.Unstructured) {
 		unstructured.RemoveNestedField(got.Object, append(wiring(got), field)...)
 	}
 	w.must(unstructured.SetNestedField(got.Object, int64(1), append(wiring(got), "verbosity")...))
-	got.SetNamespace(w.namespace)
 	got.SetLabels(map[string]string{nodeFilesLabel: "inject", clusterLabel: "mycluster"})
 	w.answered(func() error { return w.client.Create(w.Context(), got, client.DryRunAll) })
 	byPath := func(list []any) map[string]any {
@@ -93,15 +102,18 @@ func TestAnotherTextOfThePolicyChangesNothingUntilTold(t *testing.T) {
 		newPaths := append(slices.Clone(oldPaths), newPath)
 		newCommands := append([]any{"update-ca-trust; systemctl daemon-reload; systemctl restart containerd # fairlead.io/node-files"}, ownCommands...)
 		for _, object := range objects {
+			stays := func(paths []string, commands []any, generation int64) {
+				for _, way := range []string{"flux", "kubectl", "replace"} { // which takes the annotation away
+					applied[way](w, object)
+				}
+				w.patch(object, `{"metadata":{"annotations":{"anything":"else"}}}`)
+				w.want(w.live(object), paths, commands)
+				if after := w.live(object).GetGeneration(); after != generation {
+					w.Errorf("%s: generation %d, then %d", object.GetKind(), generation, after)
+				}
+			}
 			before := w.live(object).GetGeneration()
-			for _, way := range []string{"flux", "kubectl", "replace"} {
-				applied[way](w, object)
-			}
-			w.patch(object, `{"metadata":{"annotations":{"anything":"else"}}}`)
-			w.want(w.live(object), oldPaths, oldCommands)
-			if after := w.live(object).GetGeneration(); after != before {
-				w.Errorf("%s: generation %d, then %d", object.GetKind(), before, after)
-			}
+			stays(oldPaths, oldCommands, before)
 
 			w.patch(object, `{"metadata":{"annotations":{%q:"1"}}}`, renewNodeFiles)
 			w.want(w.live(object), newPaths, newCommands)
@@ -109,13 +121,7 @@ func TestAnotherTextOfThePolicyChangesNothingUntilTold(t *testing.T) {
 			if renewed != before+1 {
 				w.Errorf("%s: generation %d, renewed %d", object.GetKind(), before, renewed)
 			}
-			applied["flux"](w, object)
-			applied["kubectl"](w, object)
-			applied["replace"](w, object) // which takes the annotation away
-			w.want(w.live(object), newPaths, newCommands)
-			if after := w.live(object).GetGeneration(); after != renewed {
-				w.Errorf("%s: generation %d, then %d", object.GetKind(), renewed, after)
-			}
+			stays(newPaths, newCommands, renewed)
 		}
 	})
 }
@@ -173,15 +179,9 @@ func TestFilesByHandAreNotDoubledAndWhatLacksTheLabelIsLeftAlone(t *testing.T) {
 	tier.Full(t)
 	withEachEngine(t, true, func(_ *testing.T, w *wired) {
 		w.install(hasInjected)
-		objects, err := readExample("kubeadm-debian.yaml")
-		w.must(err)
-		for _, example := range objects {
-			if !strings.HasPrefix(example.GetKind(), "Kubeadm") {
-				continue
-			}
+		for _, example := range w.kubeadm("kubeadm-debian.yaml") {
 			byHand := example.DeepCopy()
 			byHand.SetName(byHand.GetName() + "-by-hand")
-			byHand.SetNamespace(w.namespace)
 			applied["kubectl"](w, byHand)
 			// The label comes later, as when somebody moves from files to the label.
 			byHand.SetLabels(map[string]string{nodeFilesLabel: "inject", clusterLabel: "mycluster"})
@@ -204,13 +204,12 @@ func TestFilesByHandAreNotDoubledAndWhatLacksTheLabelIsLeftAlone(t *testing.T) {
 			applied["kubectl"](w, inline)
 			w.want(w.live(inline), injectedPaths, []any{injectedCommand})
 
-			for _, label := range []string{"", "ignore"} {
+			for name, labels := range map[string]map[string]string{
+				"without": {clusterLabel: "mycluster"}, "ignored": {clusterLabel: "mycluster", nodeFilesLabel: "ignore"},
+			} {
 				without := w.byLabel(true)[example.GetKind()]
-				without.SetName("without-" + label + "x")
-				without.SetLabels(map[string]string{clusterLabel: "mycluster"})
-				if label != "" {
-					without.SetLabels(map[string]string{clusterLabel: "mycluster", nodeFilesLabel: label})
-				}
+				without.SetName(name)
+				without.SetLabels(labels)
 				applied["flux"](w, without)
 				w.want(w.live(without), []string{"/etc/own.env"}, ownCommands)
 			}
@@ -224,13 +223,7 @@ func TestATemplateWithAllFilesFromElsewhereIsStoredAsItIs(t *testing.T) {
 	withEachEngine(t, true, func(_ *testing.T, w *wired) {
 		w.settings = map[string]any{"trustedCA": "Debian", "delivery": "Relay", "relayImage": true}
 		w.install(func(o *unstructured.Unstructured) bool { return len(listOf(o, "files")) > 0 })
-		objects, err := readExample("kubeadm-debian-relay.yaml")
-		w.must(err)
-		for _, object := range objects {
-			if !strings.HasPrefix(object.GetKind(), "Kubeadm") {
-				continue
-			}
-			object.SetNamespace(w.namespace)
+		for _, object := range w.kubeadm("kubeadm-debian-relay.yaml") {
 			object.SetLabels(map[string]string{nodeFilesLabel: "inject", clusterLabel: "mycluster"})
 			unstructured.RemoveNestedField(object.Object, append(wiring(object), "preKubeadmCommands")...)
 			w.must(unstructured.SetNestedSlice(object.Object, inlined(listOf(object, "files")), append(wiring(object), "files")...))
@@ -267,8 +260,8 @@ func TestALabelWiresATemplateThatIsThereAndItsRemovalTakesNothingAway(t *testing
 	withEachEngine(t, true, func(_ *testing.T, w *wired) {
 		w.install(hasInjected)
 		template := w.template("workers", map[string]string{})
-		cluster := w.cluster("mycluster")
-		template.SetOwnerReferences(ownedBy(cluster))
+		cluster := w.cluster("mycluster", nil)
+		template.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: cluster.Name, UID: cluster.UID}})
 		w.answered(func() error { return w.client.Create(w.Context(), template) })
 		w.patch(template, `{"metadata":{"labels":{%q:"inject"}}}`, nodeFilesLabel)
 		w.want(w.live(template), injectedPaths, []any{injectedCommand})
@@ -330,7 +323,7 @@ func TestWhileKyvernoIsDownOnlyTemplatesWithTheLabelAreRefused(t *testing.T) {
 
 		for verb, err := range map[string]error{
 			"create": w.client.Create(w.Context(), w.template("new", nil)),
-			"update": w.client.Patch(w.Context(), wired.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"a":"b"}}}`))),
+			"update": w.client.Patch(w.Context(), wired.DeepCopy(), merge(`{"metadata":{"annotations":{"a":"b"}}}`)),
 		} {
 			if err == nil || !strings.Contains(err.Error(), `failed calling webhook "mpol`) {
 				w.Errorf("%s: %v", verb, err)

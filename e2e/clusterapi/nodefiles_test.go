@@ -1,7 +1,6 @@
 package clusterapi_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,10 +35,8 @@ func hasInjected(object *unstructured.Unstructured) bool {
 // With own, it has some of its own.
 func (w *wired) byLabel(own bool) map[string]*unstructured.Unstructured {
 	w.Helper()
-	objects, err := readExample("kubeadm-debian.yaml")
-	w.must(err)
 	byKind := map[string]*unstructured.Unstructured{}
-	for _, object := range objects {
+	for _, object := range w.example("kubeadm-debian.yaml") {
 		byKind[object.GetKind()] = object
 		object.SetNamespace(w.namespace)
 		if !strings.HasPrefix(object.GetKind(), "Kubeadm") {
@@ -84,17 +81,22 @@ func TestATemplateWithTheLabelIsWiredAndRollsNothingHoweverOftenItIsApplied(t *t
 	})
 }
 
-func (w *wired) applyAgain(apply func(*wired, *unstructured.Unstructured), own bool) {
+// The kinds of byLabel, in the order in which they are applied.
+var clusterKinds = []string{"Cluster", "KubeadmConfigTemplate", "KubeadmControlPlane", "MachineDeployment"}
+
+// applyCluster applies the objects of byLabel, and what they refer to.
+func (w *wired) applyCluster(apply func(*wired, *unstructured.Unstructured), manifests map[string]*unstructured.Unstructured) {
 	w.Helper()
-	w.infrastructure()
-	infrastructure, err := readManifest("testdata/vspherecluster.yaml")
-	w.must(err)
-	w.must(w.create(infrastructure...))
-	manifests := w.byLabel(own)
-	kinds := []string{"Cluster", "KubeadmConfigTemplate", "KubeadmControlPlane", "MachineDeployment"}
-	for _, kind := range kinds {
+	w.apply(vsphere, vsphereCluster)
+	for _, kind := range clusterKinds {
 		apply(w, manifests[kind])
 	}
+}
+
+func (w *wired) applyAgain(apply func(*wired, *unstructured.Unstructured), own bool) {
+	w.Helper()
+	manifests := w.byLabel(own)
+	w.applyCluster(apply, manifests)
 	controlPlane, template := manifests["KubeadmControlPlane"], manifests["KubeadmConfigTemplate"]
 	w.wantByLabel(w.live(controlPlane), own)
 	w.wantByLabel(w.live(template), own)
@@ -104,7 +106,7 @@ func (w *wired) applyAgain(apply func(*wired, *unstructured.Unstructured), own b
 
 	before := w.generations(manifests)
 	for range 5 {
-		for _, kind := range kinds[1:] {
+		for _, kind := range clusterKinds[1:] {
 			apply(w, manifests[kind])
 		}
 	}
@@ -114,8 +116,10 @@ func (w *wired) applyAgain(apply func(*wired, *unstructured.Unstructured), own b
 		w.Errorf("generations (-before +after):\n%s", diff)
 	}
 	w.awaitUpToDate(true)
-	if sets := w.machineSets(); sets != 1 {
-		w.Errorf("%d MachineSets", sets)
+	sets := &clusterv1.MachineSetList{}
+	w.must(w.client.List(w.Context(), sets, client.InNamespace(w.namespace)))
+	if len(sets.Items) != 1 {
+		w.Errorf("%d MachineSets", len(sets.Items))
 	}
 
 	w.must(unstructured.SetNestedStringSlice(controlPlane.Object, []string{"echo three"}, "spec", "kubeadmConfigSpec", "preKubeadmCommands"))
@@ -126,16 +130,11 @@ func (w *wired) applyAgain(apply func(*wired, *unstructured.Unstructured), own b
 // awaitUpToDate awaits what the control plane says of its one machine.
 func (w *wired) awaitUpToDate(want bool) {
 	w.Helper()
-	controlplanetest.Await(w, fmt.Sprintf("a machine that is up to date: %t", want), func(ctx context.Context) (bool, error) {
-		current := &controlplanev1.KubeadmControlPlane{}
-		if err := w.client.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "mycluster"}, current); err != nil {
-			return false, err
-		}
+	what := fmt.Sprintf("a machine that is up to date: %t", want)
+	awaitObject(w.fleet, what, &controlplanev1.KubeadmControlPlane{}, "mycluster", func(current *controlplanev1.KubeadmControlPlane) (bool, error) {
 		condition := meta.FindStatusCondition(current.Status.Conditions, controlplanev1.KubeadmControlPlaneMachinesUpToDateCondition)
-		if condition == nil || condition.ObservedGeneration != current.Generation || (condition.Status == "True") != want {
-			return false, fmt.Errorf("generation %d: %+v", current.Generation, condition)
-		}
-		return true, nil
+		says := condition != nil && condition.ObservedGeneration == current.Generation && (condition.Status == "True") == want
+		return controlplanetest.Holds(says, "generation %d: %+v", current.Generation, condition)
 	})
 }
 
@@ -146,11 +145,4 @@ func (w *wired) generations(manifests map[string]*unstructured.Unstructured) map
 		found[kind] = w.live(manifest).GetGeneration()
 	}
 	return found
-}
-
-func (w *wired) machineSets() int {
-	w.Helper()
-	sets := &clusterv1.MachineSetList{}
-	w.must(w.client.List(w.Context(), sets, client.InNamespace(w.namespace)))
-	return len(sets.Items)
 }

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	certutil "k8s.io/client-go/util/cert"
 	"k8s.io/utils/ptr"
@@ -90,8 +89,8 @@ func TestAMachineDeploymentWithTheReadinessGateWaitsForMachinesThatGetOut(t *tes
 func TestAKubeadmControlPlaneDoesNotLookAtTheReadinessGate(t *testing.T) {
 	tier.Full(t)
 	f := newFleet(t)
-	f.infrastructure()
-	cluster := f.cluster("gated-cp")
+	f.apply(vsphere)
+	cluster := f.cluster("gated-cp", nil)
 	f.kubeconfig(cluster.Name)
 	f.setEndpoint(cluster)
 	before := cluster.DeepCopy()
@@ -102,18 +101,13 @@ func TestAKubeadmControlPlaneDoesNotLookAtTheReadinessGate(t *testing.T) {
 
 	first := f.nextOfControlPlane(cluster)
 	f.awaitReady(first, "Unknown", v1alpha1.ConditionEgressVerified)
-	controlplanetest.Await(t, "a control plane that counts no ready machine", func(ctx context.Context) (bool, error) {
-		kcp := &controlplanev1.KubeadmControlPlane{}
-		err := f.client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: "gated"}, kcp)
+	what := "a control plane that counts no ready machine"
+	kcp := awaitObject(f, what, &controlplanev1.KubeadmControlPlane{}, "gated", func(kcp *controlplanev1.KubeadmControlPlane) (bool, error) {
 		status := kcp.Status
-		if !ptr.Deref(status.Initialization.ControlPlaneInitialized, false) || ptr.Deref(status.Replicas, 0) != 1 || ptr.Deref(status.ReadyReplicas, -1) != 0 {
-			return false, fmt.Errorf("%+v, %w", status, err)
-		}
-		return true, err
+		initialized := ptr.Deref(status.Initialization.ControlPlaneInitialized, false)
+		return controlplanetest.Holds(initialized && ptr.Deref(status.Replicas, 0) == 1 && ptr.Deref(status.ReadyReplicas, -1) == 0, "%+v", status)
 	})
-	kcp := &controlplanev1.KubeadmControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "gated"}}
-	after := fmt.Sprintf(`{"spec":{"rollout":{"after":%q}}}`, time.Now().UTC().Format(time.RFC3339))
-	f.must(f.client.Patch(t.Context(), kcp, client.RawPatch(types.MergePatchType, []byte(after))))
+	f.must(f.client.Patch(t.Context(), kcp, merge(`{"spec":{"rollout":{"after":%q}}}`, time.Now().UTC().Format(time.RFC3339))))
 	second := f.nextOfControlPlane(cluster, first)
 	f.awaitReady(second, "Unknown", v1alpha1.ConditionEgressVerified)
 	f.awaitGoing(first)
@@ -184,33 +178,23 @@ func (f *fleet) nextOfControlPlane(cluster *clusterv1.Cluster, known ...string) 
 			}
 		})
 	}
-	f.awaitBootstrapData(name)
+	awaitObject(f, "bootstrap data of "+name, &clusterv1.Machine{}, name, func(m *clusterv1.Machine) (bool, error) {
+		return controlplanetest.Holds(m.Spec.Bootstrap.DataSecretName != nil, "%+v", m.Status.Conditions)
+	})
 	f.bringUp(name, map[string]string{"node-role.kubernetes.io/control-plane": ""})
 	return name
-}
-
-func (f *fleet) awaitBootstrapData(machine string) {
-	f.Helper()
-	controlplanetest.Await(f, "bootstrap data of "+machine, func(ctx context.Context) (bool, error) {
-		m := &clusterv1.Machine{}
-		err := f.client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: machine}, m)
-		if m.Spec.Bootstrap.DataSecretName == nil {
-			return false, fmt.Errorf("%+v, %w", m.Status.Conditions, err)
-		}
-		return true, err
-	})
 }
 
 // reachable is a cluster whose kubeconfig is this API server's, with a control plane that is up.
 func (f *fleet) reachable(name string) *clusterv1.Cluster {
 	f.Helper()
-	f.infrastructure()
-	cluster := f.cluster(name)
+	f.apply(vsphere)
+	cluster := f.cluster(name, nil)
 	f.kubeconfig(name)
 	f.setEndpoint(cluster)
 	f.must(clusterapi.SetInfrastructureProvisioned(f.Context(), f.client, cluster))
 	machine := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "VSphereMachine",
+		"apiVersion": vsphereAPI, "kind": "VSphereMachine",
 		"metadata": map[string]any{"namespace": f.namespace, "name": "cp", "labels": map[string]any{clusterv1.ClusterNameLabel: name}},
 		"spec":     map[string]any{"template": "ubuntu-2404", "network": map[string]any{"devices": []any{map[string]any{"networkName": "VM Network", "dhcp4": true}}}},
 	}}
@@ -256,14 +240,7 @@ func (f *fleet) bringUp(name string, labels map[string]string) {
 			{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse},
 		}
 	})
-	infrastructure := &unstructured.Unstructured{}
-	infrastructure.SetAPIVersion("infrastructure.cluster.x-k8s.io/v1beta2")
-	infrastructure.SetKind("VSphereMachine")
-	infrastructure.SetNamespace(f.namespace)
-	infrastructure.SetName(machine.Spec.InfrastructureRef.Name)
-	merge := func(text string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(text)) }
-	f.must(f.client.Patch(f.Context(), infrastructure, merge(`{"spec":{"providerID":"`+id+`"}}`)))
-	f.must(f.client.Status().Patch(f.Context(), infrastructure, merge(`{"status":{"initialization":{"provisioned":true}}}`)))
+	f.setProvisioned(f.named(vsphereAPI, "VSphereMachine", machine.Spec.InfrastructureRef.Name), `{"providerID":"`+id+`"}`)
 }
 
 // next awaits a worker beside those that are known, and brings it up.
@@ -284,14 +261,8 @@ func (f *fleet) next(cluster *clusterv1.Cluster, known ...string) string {
 
 func (f *fleet) changeWorkers(change func(*clusterv1.MachineDeployment)) {
 	f.Helper()
-	controlplanetest.Await(f, "a change of the MachineDeployment", func(ctx context.Context) (bool, error) {
-		md := &clusterv1.MachineDeployment{}
-		if err := f.client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: "workers"}, md); err != nil {
-			return false, err
-		}
-		change(md)
-		return true, f.client.Update(ctx, md)
-	})
+	md := &clusterv1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "workers"}}
+	controlplanetest.Change(f, f.client, md, change)
 }
 
 func (f *fleet) roll() {
@@ -301,27 +272,20 @@ func (f *fleet) roll() {
 
 func (f *fleet) awaitAvailable(n int32) {
 	f.Helper()
-	controlplanetest.Await(f, fmt.Sprintf("%d available workers", n), func(ctx context.Context) (bool, error) {
-		md := &clusterv1.MachineDeployment{}
-		err := f.client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: "workers"}, md)
-		if got := ptr.Deref(md.Status.AvailableReplicas, -1); got != n {
-			return false, fmt.Errorf("%d: %+v, %w", got, md.Status.Conditions, err)
-		}
-		return true, err
+	awaitObject(f, fmt.Sprintf("%d available workers", n), &clusterv1.MachineDeployment{}, "workers", func(md *clusterv1.MachineDeployment) (bool, error) {
+		available := ptr.Deref(md.Status.AvailableReplicas, -1)
+		return controlplanetest.Holds(available == n, "%d: %+v", available, md.Status.Conditions)
 	})
 }
 
 // awaitReady awaits what Cluster API says of a Machine, and why.
 func (f *fleet) awaitReady(name, status, why string) {
 	f.Helper()
-	controlplanetest.Await(f, name+" Ready="+status, func(ctx context.Context) (bool, error) {
-		machine := &clusterv1.Machine{}
-		err := f.client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: name}, machine)
-		ready, node := meta.FindStatusCondition(machine.Status.Conditions, clusterv1.MachineReadyCondition), meta.IsStatusConditionTrue(machine.Status.Conditions, clusterv1.MachineNodeHealthyCondition)
-		if ready == nil || string(ready.Status) != status || !node || !strings.Contains(ready.Message, why) {
-			return false, fmt.Errorf("%+v, %w", machine.Status.Conditions, err)
-		}
-		return true, err
+	awaitObject(f, name+" Ready="+status, &clusterv1.Machine{}, name, func(machine *clusterv1.Machine) (bool, error) {
+		conditions := machine.Status.Conditions
+		ready, node := meta.FindStatusCondition(conditions, clusterv1.MachineReadyCondition), meta.IsStatusConditionTrue(conditions, clusterv1.MachineNodeHealthyCondition)
+		says := ready != nil && string(ready.Status) == status && strings.Contains(ready.Message, why)
+		return controlplanetest.Holds(says && node, "%+v", conditions)
 	})
 }
 

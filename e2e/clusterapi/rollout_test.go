@@ -9,9 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,12 +30,9 @@ func TestClusterAPIReplacesTheMachinesThatFairleadCountsAsOutdated(t *testing.T)
 	tier.Full(t)
 	f := newFleet(t)
 	f.must(f.cp.ApplyFS(t.Context(), config.Rollout))
-	f.infrastructure()
+	f.apply(vsphere)
 	source := f.rollingProxy()
-	cluster := f.cluster("rolled")
-	before := cluster.DeepCopy()
-	cluster.Labels = map[string]string{rollingLabel: f.namespace}
-	f.must(f.client.Patch(t.Context(), cluster, client.MergeFrom(before)))
+	cluster := f.cluster("rolled", map[string]string{rollingLabel: f.namespace})
 	f.setEndpoint(cluster)
 	f.must(clusterapi.SetInfrastructureProvisioned(t.Context(), f.client, cluster))
 	f.awaitCounts(cluster, 0, 0)
@@ -67,10 +61,8 @@ func TestClusterAPIReplacesTheMachinesThatFairleadCountsAsOutdated(t *testing.T)
 	// No machine comes up here: none is outdated any more, and the next cluster waits all the same.
 	controlplanetest.Await(t, "the rollout to wait for the new machine", func(context.Context) (bool, error) {
 		rollout := f.proxyReport(cluster).Status.Rollout
-		if rollout == nil || rollout.After == nil || !strings.HasPrefix(rollout.Message, "waits: not all machines of MachineDeployment workers ") {
-			return false, fmt.Errorf("%+v", rollout)
-		}
-		return true, nil
+		waits := rollout != nil && rollout.After != nil && strings.HasPrefix(rollout.Message, "waits: not all machines of MachineDeployment workers ")
+		return controlplanetest.Holds(waits, "%+v", rollout)
 	})
 }
 
@@ -95,16 +87,11 @@ spec:
 	account, err := f.cp.ServiceAccount(t.Context(), operator.Namespace, operator.ServiceAccount)
 	f.must(err)
 	caged := controlplanetest.Client(f, account, f.client.Scheme())
-	patch := func(text string) error {
-		return caged.Patch(t.Context(), kcp.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(text)), client.DryRunAll)
-	}
 	controlplanetest.Await(t, "the admission policy", func(context.Context) (bool, error) {
-		err := patch(`{"spec":{"replicas":3}}`)
+		err := caged.Patch(t.Context(), kcp.DeepCopy(), merge(`{"spec":{"replicas":3}}`), client.DryRunAll)
 		return controlplanetest.Holds(apierrors.IsForbidden(err) && strings.Contains(err.Error(), "fairlead-operator-rollout"), "it says %v", err)
 	})
-	if err := patch(`{"spec":{"rollout":{"after":"2026-01-02T03:04:05Z"}}}`); err != nil {
-		t.Error(err)
-	}
+	f.must(caged.Patch(t.Context(), kcp.DeepCopy(), merge(`{"spec":{"rollout":{"after":"2026-01-02T03:04:05Z"}}}`), client.DryRunAll))
 }
 
 // rollingProxy is a CorporateProxy for this test's clusters alone, and returns the Secret it reads.
@@ -130,28 +117,23 @@ func (f *fleet) rollingProxy() *corev1.Secret {
 // workers is one worker that may go before the next is there: no machine comes up here.
 func (f *fleet) workers(cluster *clusterv1.Cluster) {
 	f.Helper()
-	labels := map[string]string{"pool": "workers"}
-	f.must(f.client.Create(f.Context(), &clusterv1.MachineDeployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "workers", Labels: map[string]string{clusterv1.ClusterNameLabel: cluster.Name}},
-		Spec: clusterv1.MachineDeploymentSpec{
-			ClusterName: cluster.Name, Replicas: ptr.To[int32](1),
-			Selector: metav1.LabelSelector{MatchLabels: labels},
-			Rollout: clusterv1.MachineDeploymentRolloutSpec{Strategy: clusterv1.MachineDeploymentRolloutStrategy{
-				Type: clusterv1.RollingUpdateMachineDeploymentStrategyType,
-				RollingUpdate: clusterv1.MachineDeploymentRolloutStrategyRollingUpdate{
-					MaxSurge: ptr.To(intstr.FromInt32(0)), MaxUnavailable: ptr.To(intstr.FromInt32(1)),
-				},
-			}},
-			Template: clusterv1.MachineTemplateSpec{
-				ObjectMeta: clusterv1.ObjectMeta{Labels: labels},
-				Spec: clusterv1.MachineSpec{
-					ClusterName: cluster.Name, Version: clusterapi.KubernetesVersion,
-					Bootstrap:         clusterv1.Bootstrap{DataSecretName: ptr.To("any")},
-					InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "VSphereMachineTemplate", Name: "mycluster-workers"},
-				},
-			},
-		},
-	}))
+	f.must(f.cp.Apply(f.Context(), fmt.Appendf(nil, `
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata: {name: workers, namespace: %[1]s, labels: {cluster.x-k8s.io/cluster-name: %[2]s}}
+spec:
+  clusterName: %[2]s
+  replicas: 1
+  selector: {matchLabels: {pool: workers}}
+  rollout: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}}
+  template:
+    metadata: {labels: {pool: workers}}
+    spec:
+      clusterName: %[2]s
+      version: %[3]s
+      bootstrap: {dataSecretName: any}
+      infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: VSphereMachineTemplate, name: mycluster-workers}
+`, f.namespace, cluster.Name, clusterapi.KubernetesVersion)))
 }
 
 func (f *fleet) machines(cluster *clusterv1.Cluster) []clusterv1.Machine {
@@ -174,10 +156,8 @@ func (f *fleet) awaitCounts(cluster *clusterv1.Cluster, machines, outdated int32
 	controlplanetest.Await(f, fmt.Sprintf("%d machines, %d outdated", machines, outdated), func(context.Context) (bool, error) {
 		status = f.proxyReport(cluster).Status
 		nodes := status.Nodes
-		if nodes == nil || nodes.Machines != machines || nodes.Outdated != outdated || status.ProxyName != "rolling-"+f.namespace {
-			return false, fmt.Errorf("%+v", status)
-		}
-		return true, nil
+		counted := nodes != nil && nodes.Machines == machines && nodes.Outdated == outdated
+		return controlplanetest.Holds(counted && status.ProxyName == "rolling-"+f.namespace, "%+v", status)
 	})
 	return status
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -73,15 +74,8 @@ func TestWireShowsWhatChangesAndWritesItOnce(t *testing.T) {
 	tier.Full(t)
 	withEachEngine(t, true, func(_ *testing.T, w *wired) {
 		w.install(hasInjected)
-		w.infrastructure()
-		infrastructure, err := readManifest("testdata/vspherecluster.yaml")
-		w.must(err)
-		w.must(w.create(infrastructure...))
 		manifests := w.unlabelled()
-		kinds := []string{"Cluster", "KubeadmConfigTemplate", "KubeadmControlPlane", "MachineDeployment"}
-		for _, kind := range kinds {
-			applied["flux"](w, manifests[kind])
-		}
+		w.applyCluster(applied["flux"], manifests)
 		w.provision()
 		w.awaitMachine(manifests["KubeadmControlPlane"])
 		w.awaitUpToDate(true)
@@ -112,7 +106,7 @@ func TestWireShowsWhatChangesAndWritesItOnce(t *testing.T) {
 				w.Errorf("again: %+v", result)
 			}
 		}
-		for _, kind := range kinds { // which know nothing of the labels
+		for _, kind := range clusterKinds { // which know nothing of the labels
 			applied["flux"](w, manifests[kind])
 			applied["kubectl"](w, manifests[kind])
 		}
@@ -135,16 +129,8 @@ func (w *wired) awaitMachine(controlPlane *unstructured.Unstructured) {
 // awaitReady awaits a report that has nothing to say.
 func (w *wired) awaitReady() {
 	w.Helper()
-	controlplanetest.Await(w, "the report", func(context.Context) (bool, error) {
-		cluster := &clusterv1.Cluster{}
-		cluster.Namespace, cluster.Name = w.namespace, "mycluster"
-		status := w.proxyReport(cluster).Status
-		for _, condition := range status.Conditions {
-			if condition.Type == v1alpha1.ConditionReady && condition.Status == "True" {
-				return true, nil
-			}
-		}
-		return false, fmt.Errorf("%+v", status)
+	awaitObject(w.fleet, "the report", &v1alpha1.ProxyReport{}, "mycluster", func(report *v1alpha1.ProxyReport) (bool, error) {
+		return controlplanetest.Holds(meta.IsStatusConditionTrue(report.Status.Conditions, v1alpha1.ConditionReady), "%+v", report.Status)
 	})
 }
 
@@ -201,9 +187,8 @@ func TestWhatATopologyOwnsIsLeftAlone(t *testing.T) {
 	tier.Full(t)
 	withEachEngine(t, true, func(_ *testing.T, w *wired) {
 		w.install(hasInjected)
-		w.infrastructure()
-		objects, err := readExample("clusterclass.yaml")
-		w.must(err)
+		w.apply(vsphere)
+		objects := w.example("clusterclass.yaml")
 		for _, object := range objects {
 			unstructured.RemoveNestedField(object.Object, "spec", "patches")
 		}
@@ -247,14 +232,9 @@ func TestWhatATopologyOwnsIsLeftAlone(t *testing.T) {
 // ofTopology returns the objects that the topology controller has made, once the Cluster names its control plane.
 func (w *wired) ofTopology() map[string]*unstructured.Unstructured {
 	w.Helper()
-	controlPlane := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlane",
-		"metadata": map[string]any{"name": w.awaitTopology().Name, "namespace": w.namespace},
-	}}
-	cluster := &clusterv1.Cluster{}
-	controlplanetest.Await(w, "the Cluster to name its control plane", func(ctx context.Context) (bool, error) {
-		err := w.client.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "mycluster"}, cluster)
-		return cluster.Spec.ControlPlaneRef.Name != "", err
+	controlPlane := w.named("controlplane.cluster.x-k8s.io/v1beta2", "KubeadmControlPlane", w.awaitTopology().Name)
+	awaitObject(w.fleet, "the Cluster to name its control plane", &clusterv1.Cluster{}, "mycluster", func(cluster *clusterv1.Cluster) (bool, error) {
+		return controlplanetest.Holds(cluster.Spec.ControlPlaneRef.Name != "", "it names none")
 	})
 	return map[string]*unstructured.Unstructured{
 		"KubeadmControlPlane": controlPlane, "KubeadmConfigTemplate": w.template(w.workersTemplate().Name, nil),
@@ -264,8 +244,7 @@ func (w *wired) ofTopology() map[string]*unstructured.Unstructured {
 // scaleTopology returns when the topology controller has done it.
 func (w *wired) scaleTopology(replicas int32) {
 	w.Helper()
-	cluster := &clusterv1.Cluster{}
-	cluster.Namespace, cluster.Name = w.namespace, "mycluster"
+	cluster := w.named("cluster.x-k8s.io/v1beta2", "Cluster", "mycluster")
 	w.must(w.client.Patch(w.Context(), cluster, client.RawPatch("application/json-patch+json", fmt.Appendf(nil,
 		`[{"op":"replace","path":"/spec/topology/workers/machineDeployments/0/replicas","value":%d}]`, replicas))))
 	controlplanetest.Await(w, "the topology", func(ctx context.Context) (bool, error) {
