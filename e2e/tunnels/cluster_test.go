@@ -13,9 +13,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
@@ -148,28 +148,18 @@ func (c *cluster) setSecret(t *testing.T, namespace, url string) {
 // put makes or changes a Secret.
 func (c *cluster) put(t *testing.T, namespace, name string, data map[string][]byte) {
 	t.Helper()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}
-	_, err := c.clients.CoreV1().Secrets(namespace).Update(t.Context(), secret, metav1.UpdateOptions{})
-	if apierrors.IsNotFound(err) {
-		_, err = c.clients.CoreV1().Secrets(namespace).Create(t.Context(), secret, metav1.CreateOptions{})
-	}
+	_, err := c.clients.CoreV1().Secrets(namespace).Apply(t.Context(), corev1apply.Secret(name, namespace).WithData(data), byForce)
 	controlplanetest.Require(t, err)
 }
 
+// putConfig makes or changes a ConfigMap.
 func (c *cluster) putConfig(t *testing.T, namespace, name string, data map[string]string) {
 	t.Helper()
-	controlplanetest.Require(t, c.writeConfig(t.Context(), namespace, name, data))
+	_, err := c.clients.CoreV1().ConfigMaps(namespace).Apply(t.Context(), corev1apply.ConfigMap(name, namespace).WithData(data), byForce)
+	controlplanetest.Require(t, err)
 }
 
-// writeConfig makes or changes a ConfigMap.
-func (c *cluster) writeConfig(ctx context.Context, namespace, name string, data map[string]string) error {
-	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}
-	_, err := c.clients.CoreV1().ConfigMaps(namespace).Update(ctx, config, metav1.UpdateOptions{})
-	if apierrors.IsNotFound(err) {
-		_, err = c.clients.CoreV1().ConfigMaps(namespace).Create(ctx, config, metav1.CreateOptions{})
-	}
-	return err
-}
+var byForce = metav1.ApplyOptions{FieldManager: "tunnels", Force: true}
 
 // as is the pod of a manifest as an engine makes it: stored by Kyverno, or stored as fairlead mutate prints it. Both are
 // made, and are the same.

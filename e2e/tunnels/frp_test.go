@@ -3,7 +3,6 @@ package tunnels_test
 import (
 	"context"
 	"crypto/rand"
-	"crypto/tls"
 	_ "embed"
 	"fmt"
 	"net"
@@ -133,7 +132,7 @@ func (v frp) through(w way) func(*testing.T, *cluster, engine) {
 // frp070 speaks TLS to the proxy, if it trusts it.
 func frp070(t *testing.T, c *cluster, _ engine) {
 	s := frp061.site(t, c, secureURL(credential))
-	s.node.Programs[frp061.program] = build(t, tools.FRPC070)
+	s.node.Programs[frp061.program] = controlplanetest.Tool(t, tools.FRPC070)
 	pod := frp061.behindTLS(t, s, "Environment")
 	s.run(t, pod)
 	s.awaitSaid(t, "x509: certificate signed by unknown authority")
@@ -173,63 +172,38 @@ func (v frp) checkTransports(t *testing.T, s *site) {
 // runBy runs frpc with another transport.
 func (v frp) runBy(t *testing.T, s *site, protocol string) {
 	t.Helper()
-	pod := podOf(t, v.manifest)
-	config := v.configOf(t)
+	pod, config := podOf(t, v.manifest), first(t, v.manifest).Data[v.file]
 	s.putConfig(t, s.namespace, protocol, map[string]string{v.file: v.transport(config, protocol)})
 	pod.Spec.Volumes[0].ConfigMap.Name = protocol
 	s.run(t, s.stored(t, s.namespace, pod))
-}
-
-// configOf is the content of the ConfigMap.
-func (v frp) configOf(t *testing.T) string {
-	t.Helper()
-	return first(t, v.manifest).Data[v.file]
 }
 
 // site starts frps in the hub. The real API server is the service in the cluster.
 func (v frp) site(t *testing.T, c *cluster, url string) *site {
 	t.Helper()
 	s := c.site(t, c.namespace(t, url), v.port)
-	s.node.Programs[v.program] = build(t, v.client)
+	s.node.Programs[v.program] = controlplanetest.Tool(t, v.client)
 	s.serveAPI(t)
 	config := first(t, v.manifest)
 	s.putConfig(t, s.namespace, config.Name, config.Data)
 	file := filepath.Join(machine.Dir, "frps")
 	controlplanetest.Require(t, os.WriteFile(s.network.Path(file), []byte(v.config), 0o600))
-	s.start(t, machine.Internet, strconv.Itoa(v.port), process.Spec{Name: "frps", Path: build(t, v.server), Args: []string{"-c", file}})
+	s.start(t, machine.Internet, strconv.Itoa(v.port), process.Spec{Name: "frps", Path: controlplanetest.Tool(t, v.server), Args: []string{"-c", file}})
+	admin, err := rest.TLSConfigFor(s.cp.Admin())
+	controlplanetest.Require(t, err)
+	// Somebody in the hub, whose DNS leads the tunnel's name to frps, reads an object of the cluster that was written without a
+	// tunnel.
+	front := func(ctx context.Context) (net.Conn, error) {
+		return s.network.Dial(ctx, machine.Internet, machine.HubAddress+":443")
+	}
 	s.ask = func(ctx context.Context) error {
 		nonce := rand.Text()
-		if err := s.write(ctx, nonce); err != nil {
-			return err
-		}
-		status, body, err := s.note(ctx, t)
+		s.putConfig(t, s.namespace, "note", map[string]string{"nonce": nonce})
+		status, body, err := get(ctx, front, admin, "https://"+tunnelName+"/api/v1/namespaces/"+s.namespace+"/configmaps/note")
 		if err == nil && !strings.Contains(body, nonce) {
 			err = fmt.Errorf("the API server says %d: %s", status, body)
 		}
 		return err
 	}
 	return s
-}
-
-// write puts a nonce into an object of the cluster, without a tunnel.
-func (s *site) write(ctx context.Context, nonce string) error {
-	return s.writeConfig(ctx, s.namespace, "note", map[string]string{"nonce": nonce})
-}
-
-// note is how somebody in the hub, whose DNS leads the tunnel's name there, reads the object.
-func (s *site) note(ctx context.Context, t *testing.T) (int, string, error) {
-	t.Helper()
-	return get(ctx, s.front, s.admin(t), "https://"+tunnelName+"/api/v1/namespaces/"+s.namespace+"/configmaps/note")
-}
-
-// front is where frps has the tunnel's name.
-func (s *site) front(ctx context.Context) (net.Conn, error) {
-	return s.network.Dial(ctx, machine.Internet, machine.HubAddress+":443")
-}
-
-func (s *site) admin(t *testing.T) *tls.Config {
-	t.Helper()
-	config, err := rest.TLSConfigFor(s.cp.Admin())
-	controlplanetest.Require(t, err)
-	return config
 }

@@ -39,9 +39,10 @@ var (
 	konnectivity034 = konnectivity{tools.ANPAgent034, tools.ANPServer034}
 )
 
-// environment checks that the agents of two vendors leave by the six variables, which gRPC reads.
+// environment checks that the agents of two vendors leave by the six variables, which gRPC reads. Upstream's shows the server
+// a token, HyperShift's a certificate.
 func (v konnectivity) environment(t *testing.T, c *cluster, by engine) {
-	for vendor, manifest := range map[string][]byte{"upstream": upstream(t), "HyperShift": hyperShift(t)} {
+	for vendor, manifest := range map[string][]byte{"upstream": upstream(t), "HyperShift": controlplanetest.ReadFile(t, "testdata/hypershift.yaml")} {
 		t.Run(vendor, func(t *testing.T) {
 			if vendor != "upstream" {
 				tier.Full(t)
@@ -134,7 +135,7 @@ func (s *site) checkRelayed(t *testing.T, pod *corev1.Pod) {
 func (v konnectivity) site(t *testing.T, c *cluster, namespace string, tokens bool) *site {
 	t.Helper()
 	s := c.site(t, namespace, 8091)
-	s.node.Programs["/proxy-agent"] = build(t, v.agent)
+	s.node.Programs["/proxy-agent"] = controlplanetest.Tool(t, v.agent)
 	s.node.Programs["/usr/bin/proxy-agent"] = s.node.Programs["/proxy-agent"]
 	ca, crt, key := s.issue(t, machine.HubName, machine.HubAddress, "127.0.0.1")
 	args := []string{
@@ -149,7 +150,7 @@ func (v konnectivity) site(t *testing.T, c *cluster, namespace string, tokens bo
 	} else {
 		args = append(args, "--cluster-ca-cert="+ca)
 	}
-	s.start(t, machine.Internet, frontPort, process.Spec{Name: "proxy-server", Path: build(t, v.server), Args: args})
+	s.start(t, machine.Internet, frontPort, process.Spec{Name: "proxy-server", Path: controlplanetest.Tool(t, v.server), Args: args})
 	pair, err := tls.LoadX509KeyPair(crt, key)
 	controlplanetest.Require(t, err)
 	front := &tls.Config{RootCAs: c.authority.Pool(), ServerName: machine.HubName, Certificates: []tls.Certificate{pair}}
@@ -169,7 +170,7 @@ func (v konnectivity) site(t *testing.T, c *cluster, namespace string, tokens bo
 	return s
 }
 
-// upstream is the DaemonSet that the project itself has as an example. Its agent shows the server a token.
+// upstream is the DaemonSet that the project itself has as an example.
 func upstream(t *testing.T) []byte {
 	t.Helper()
 	dir, err := tools.ModuleDir(t.Context(), tools.ANPAgent034.Module, "sigs.k8s.io/apiserver-network-proxy")
@@ -177,13 +178,6 @@ func upstream(t *testing.T) []byte {
 	manifest := controlplanetest.ReadFile(t, filepath.Join(dir, "examples", "kind", "konnectivity-agent-ds.yaml"))
 	const inCluster = "konnectivity-server.kube-system.svc.cluster.local"
 	return []byte(strings.Replace(string(manifest), inCluster, machine.HubName, 1))
-}
-
-// hyperShift is HyperShift's DaemonSet. Its agent shows the server a certificate.
-func hyperShift(t *testing.T) []byte {
-	t.Helper()
-	manifest := controlplanetest.ReadFile(t, "testdata/hypershift.yaml")
-	return manifest
 }
 
 // konnectivityPod is one that shows the server a certificate.

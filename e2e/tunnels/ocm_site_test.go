@@ -40,7 +40,7 @@ func (c *cluster) ocmSite(t *testing.T, namespace string) *ocmSite {
 	for command, tool := range map[string]tools.Tool{
 		"/proxy-agent": tools.ANPAgent031, "/agent": tools.ClusterProxyAddonAgent, "/cluster-proxy": tools.ClusterProxy,
 	} {
-		s.node.Programs[command] = build(t, tool)
+		s.node.Programs[command] = controlplanetest.Tool(t, tool)
 	}
 	hosts, err := os.OpenFile(s.network.Path("/etc/hosts"), os.O_APPEND|os.O_WRONLY, 0)
 	controlplanetest.Require(t, err)
@@ -52,33 +52,22 @@ func (c *cluster) ocmSite(t *testing.T, namespace string) *ocmSite {
 	return s
 }
 
-// startHub runs both servers.
+// startHub runs the hub's proxy server with the arguments of pkg/proxyserver/controllers/manifests.go, and its user server with
+// those of charts/cluster-proxy/templates/user-deployment.yaml.
 func (s *ocmSite) startHub(t *testing.T) {
 	t.Helper()
-	s.startProxyServer(t)
-	s.startUserServer(t)
-}
-
-// startProxyServer runs the hub's proxy server with the arguments of pkg/proxyserver/controllers/manifests.go.
-func (s *ocmSite) startProxyServer(t *testing.T) {
-	t.Helper()
 	ca, certificate, key := s.issue(t, machine.HubName, "localhost")
-	s.start(t, machine.Internet, "", process.Spec{Name: "proxy-server", Path: build(t, tools.ANPServer031), Args: []string{
+	s.start(t, machine.Internet, "", process.Spec{Name: "proxy-server", Path: controlplanetest.Tool(t, tools.ANPServer031), Args: []string{
 		"--server-count=1", "--proxy-strategies=destHost",
 		"--server-ca-cert=" + ca, "--server-cert=" + certificate, "--server-key=" + key,
 		"--cluster-ca-cert=" + ca, "--cluster-cert=" + certificate, "--cluster-key=" + key,
 	}})
-}
-
-// startUserServer runs the hub's user server with the arguments of charts/cluster-proxy/templates/user-deployment.yaml.
-func (s *ocmSite) startUserServer(t *testing.T) {
-	t.Helper()
 	hub := s.hub.Admin()
 	hub.Host = "https://" + machine.HubAddress + ":6443"
 	kubeconfig, err := s.hub.Kubeconfig(hub)
 	controlplanetest.Require(t, err)
-	ca, clientCertificate, clientKey := s.issue(t, "user-server")
-	_, certificate, key := s.issue(t, userServer)
+	_, clientCertificate, clientKey := s.issue(t, "user-server")
+	_, certificate, key = s.issue(t, userServer)
 	s.start(t, machine.Internet, "", process.Spec{
 		Name: "user-server", Env: []string{"KUBECONFIG=" + kubeconfig}, Path: s.node.Programs["/cluster-proxy"], Args: []string{
 			"user-server", "--host=localhost", "--port=8090", "--proxy-ca-cert=" + ca, "--proxy-cert=" + clientCertificate, "--proxy-key=" + clientKey,
@@ -104,7 +93,7 @@ func (s *ocmSite) get(ctx context.Context, path string, headers ...string) (stri
 func (s *ocmSite) reach(ctx context.Context) error {
 	nonce := rand.Text()
 	body, err := s.get(ctx, "/api/v1/namespaces/shop/services/http:web:80/proxy-service/"+nonce)
-	return expect(answer(service, "/"+nonce), body, err)
+	return expect(nonce, body, err)
 }
 
 // checkHubUser: service-proxy has somebody's token reviewed, first by its own cluster and then by the hub. Who is of

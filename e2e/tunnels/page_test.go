@@ -30,9 +30,7 @@ func TestThePagesShowTheTable(t *testing.T) {
 		t.Fatalf("%s has no table between %q and %q", file, begin, end)
 	}
 	if os.Getenv("UPDATE") == "1" {
-		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		controlplanetest.Require(t, os.WriteFile(file, []byte(before+begin+want+end+after), 0o644))
 	} else if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("%s is out of date, run this test with UPDATE=1 (-table +file):\n%s", file, diff)
 	}

@@ -61,7 +61,7 @@ func chiselRelayed(t *testing.T) []byte {
 func (c *cluster) chiselSite(t *testing.T, url string) *site {
 	t.Helper()
 	s := c.site(t, c.namespace(t, url), 443)
-	program := build(t, tools.Chisel)
+	program := controlplanetest.Tool(t, tools.Chisel)
 	s.node.Programs["/chisel"] = program
 	_, crt, key := s.issue(t, machine.HubName)
 	s.start(t, machine.Internet, "443", process.Spec{Name: "chisel", Path: program, Args: []string{

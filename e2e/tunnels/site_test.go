@@ -26,7 +26,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
 	"github.com/fairlead-io/fairlead/e2e/node"
 	"github.com/fairlead-io/fairlead/e2e/process"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 // service is the one in the cluster.
@@ -60,7 +59,8 @@ func (c *cluster) site(t *testing.T, namespace string, ports ...int) *site {
 	})
 	controlplanetest.Require(t, err)
 	s.node = &node.Node{Network: network, Clients: c.clients, Programs: map[string]string{}}
-	serve(t, s.listen(t, machine.Cluster, service), service)
+	listener := s.listen(t, machine.Cluster, service)
+	machinetest.Serve(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, answer(r.URL.Path)) }, listener)
 	if _, err := network.Dial(t.Context(), machine.Internet, service); err == nil {
 		t.Fatal("the hub reaches the spoke's service without a tunnel")
 	}
@@ -98,7 +98,7 @@ func (s *site) issue(t *testing.T, hosts ...string) (ca, certificate, key string
 }
 
 // start starts a program of the hub, and returns when it listens at a port, if one is given.
-func (s *site) start(t *testing.T, where machine.Namespace, port string, spec process.Spec) *process.Process {
+func (s *site) start(t *testing.T, where machine.Namespace, port string, spec process.Spec) {
 	t.Helper()
 	if port != "" {
 		spec.Ready = s.network.Answers(where, net.JoinHostPort(machine.HubAddress, port))
@@ -110,34 +110,24 @@ func (s *site) start(t *testing.T, where machine.Namespace, port string, spec pr
 			t.Logf("%s says: %v", spec.Name, last(p))
 		}
 	})
-	return p
 }
 
-func build(t *testing.T, tool tools.Tool) string {
-	t.Helper()
-	path := controlplanetest.Tool(t, tool)
-	return path
-}
-
-// run starts the pod's relay, if it has one, and then its other containers, or these, as the kubelet does. Earlier ones
-// are ended.
-func (s *site) run(t *testing.T, pod *corev1.Pod, containers ...string) {
+// run starts the pod's relay, if it has one, and then its other containers, as the kubelet does. Earlier ones are ended.
+func (s *site) run(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	s.stop(t)
 	if relayed(pod) {
 		s.startRelay(t, pod)
 	}
-	s.runAgain(t, pod, containers...)
+	s.runAgain(t, pod)
 }
 
 // runAgain is run for who finds its relay there.
-func (s *site) runAgain(t *testing.T, pod *corev1.Pod, containers ...string) {
+func (s *site) runAgain(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	s.stopAgents(t)
 	for _, c := range pod.Spec.Containers {
-		if len(containers) == 0 || slices.Contains(containers, c.Name) {
-			s.running = append(s.running, s.runContainer(t, pod, c.Name))
-		}
+		s.running = append(s.running, s.runContainer(t, pod, c.Name))
 	}
 }
 
@@ -151,8 +141,7 @@ func (s *site) runContainer(t *testing.T, pod *corev1.Pod, name string) *process
 func (s *site) startRelay(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	beside := pod.Spec.InitContainers[0]
-	program := controlplanetest.Program(t, "fairlead-relay")
-	s.node.Programs[beside.Image] = program
+	s.node.Programs[beside.Image] = controlplanetest.Program(t, "fairlead-relay")
 	s.relay = s.runContainer(t, pod, beside.Name)
 	s.awaitProbe(t, beside.StartupProbe.HTTPGet, http.StatusOK, "")
 }
@@ -221,22 +210,16 @@ func (s *site) checkNoTunnel(t *testing.T, when string) {
 	}
 }
 
-// awaitSaid returns when a container of the agent has said one of these texts.
-func (s *site) awaitSaid(t *testing.T, texts ...string) {
+// awaitSaid returns when a container of the agent has said this.
+func (s *site) awaitSaid(t *testing.T, text string) {
 	t.Helper()
-	awaitLog(t, s.running, texts...)
-}
-
-func awaitLog(t *testing.T, of []*process.Process, texts ...string) {
-	t.Helper()
-	controlplanetest.Await(t, "the log to say: "+strings.Join(texts, ", or: "), func(context.Context) (bool, error) {
-		for _, p := range of {
-			log, err := p.Log()
-			if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(log, text) }) {
+	controlplanetest.Await(t, "the log to say: "+text, func(context.Context) (bool, error) {
+		for _, p := range s.running {
+			if log, err := p.Log(); strings.Contains(log, text) {
 				return true, err
 			}
 		}
-		return false, last(of...)
+		return false, last(s.running...)
 	})
 }
 
@@ -276,23 +259,19 @@ func (s *site) asked(t *testing.T, only ...machine.Request) int {
 	return len(slices.DeleteFunc(requests, func(r machine.Request) bool { return len(only) > 0 && !slices.Contains(only, r) }))
 }
 
-// serve answers requests to a listener with its name and the path.
-func serve(t *testing.T, listener net.Listener, name string) {
-	t.Helper()
-	machinetest.Serve(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, answer(name, r.URL.Path)) }, listener)
-}
-
-func answer(name, path string) string { return name + " was asked for " + path }
+// answer is the service's, for who asks for the path.
+func answer(path string) string { return service + " was asked for " + path }
 
 // askService asks who is dialled, which is to be the service, for something that nobody has asked for before.
 func askService(ctx context.Context, dial func(context.Context) (net.Conn, error)) error {
 	nonce := rand.Text()
 	_, body, err := get(ctx, dial, nil, "http://"+service+"/"+nonce)
-	return expect(answer(service, "/"+nonce), body, err)
+	return expect(nonce, body, err)
 }
 
-func expect(want, got string, err error) error {
-	if err == nil && got != want {
+// expect requires the service's answer for who asks for the nonce.
+func expect(nonce, got string, err error) error {
+	if want := answer("/" + nonce); err == nil && got != want {
 		err = fmt.Errorf("the answer is %q, not %q", got, want)
 	}
 	return err
