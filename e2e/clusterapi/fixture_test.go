@@ -48,7 +48,7 @@ func startAll(ctx context.Context, cp *controlplane.ControlPlane) error {
 	if err := operator.Install(ctx, cp); err != nil {
 		return err
 	}
-	if err := installInfrastructure(ctx, cp); err != nil {
+	if err := cp.Install(ctx, vsphereCRDs); err != nil {
 		return err
 	}
 	options := clusterapi.Options{

@@ -1,50 +1,23 @@
 package clusterapi_test
 
 import (
-	"context"
 	"fmt"
-	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-// The infrastructure of the examples is vSphere. Its CRDs are real; its controller cannot run here, for want of
-// a vSphere, and the test says what it would say.
-const (
-	vsphereModule = "sigs.k8s.io/cluster-api-provider-vsphere"
-	vsphereCRDs   = "config/default/crd/bases"
-	vsphereAPI    = "infrastructure.cluster.x-k8s.io/v1beta2"
-)
-
-// installInfrastructure installs the CRDs of vSphere.
-func installInfrastructure(ctx context.Context, cp *controlplane.ControlPlane) error {
-	module, err := tools.ModuleDir(ctx, "provider-crds", vsphereModule)
-	if err != nil {
-		return err
-	}
-	files, err := filepath.Glob(filepath.Join(module, filepath.FromSlash(vsphereCRDs), "*.yaml"))
-	if err != nil {
-		return err
-	}
-	var crds []*unstructured.Unstructured
-	for _, file := range files {
-		parsed, err := readManifest(file)
-		if err != nil {
-			return err
-		}
-		for _, crd := range parsed {
-			// As its kustomization adds.
-			crd.SetLabels(map[string]string{"cluster.x-k8s.io/v1beta1": "v1beta1", "cluster.x-k8s.io/v1beta2": "v1beta2"})
-			crds = append(crds, crd)
-		}
-	}
-	return cp.ApplyObjects(ctx, crds...)
+// vsphereCRDs are the kinds of the infrastructure of the examples, with the labels that their kustomization adds. They are real;
+// their controller cannot run here, for want of a vSphere, and the test says what it would say.
+var vsphereCRDs = controlplane.Content{
+	Name: "vsphere", Labels: map[string]string{"cluster.x-k8s.io/v1beta1": "v1beta1", "cluster.x-k8s.io/v1beta2": "v1beta2"},
+	Read: controlplane.FromModule("provider-crds", "sigs.k8s.io/cluster-api-provider-vsphere", "config/default/crd/bases"),
 }
+
+const vsphereAPI = "infrastructure.cluster.x-k8s.io/v1beta2"
 
 // vsphere is what the examples refer to, vsphereCluster the cluster's object of those without a class.
 const (

@@ -43,10 +43,12 @@ func TestClusterAPIReplacesTheMachinesThatFairleadCountsAsOutdated(t *testing.T)
 	source.StringData = map[string]string{"http": "http://user:changed@proxy.example:3128"}
 	f.must(f.client.Update(t.Context(), source))
 	var current clusterv1.Machine
-	controlplanetest.Await(t, "another machine", func(context.Context) (bool, error) {
+	controlplanetest.Await(t, "another machine", func(ctx context.Context) (bool, error) {
 		machines := f.machines(cluster)
 		if len(machines) != 1 || machines[0].Name == old.Name {
-			return false, fmt.Errorf("%d machines, report: %+v", len(machines), f.proxyReport(cluster).Status.Rollout)
+			report := &v1alpha1.ProxyReport{}
+			err := f.client.Get(ctx, client.ObjectKeyFromObject(cluster), report)
+			return false, fmt.Errorf("%d machines, report: %+v (%w)", len(machines), report.Status.Rollout, err)
 		}
 		current = machines[0]
 		return true, nil
@@ -59,8 +61,8 @@ func TestClusterAPIReplacesTheMachinesThatFairleadCountsAsOutdated(t *testing.T)
 		t.Errorf("created %v, since %v", current.CreationTimestamp, status.Nodes.Since)
 	}
 	// No machine comes up here: none is outdated any more, and the next cluster waits all the same.
-	controlplanetest.Await(t, "the rollout to wait for the new machine", func(context.Context) (bool, error) {
-		rollout := f.proxyReport(cluster).Status.Rollout
+	f.awaitReport("the rollout to wait for the new machine", cluster.Name, func(report *v1alpha1.ProxyReport) (bool, error) {
+		rollout := report.Status.Rollout
 		waits := rollout != nil && rollout.After != nil && strings.HasPrefix(rollout.Message, "waits: not all machines of MachineDeployment workers ")
 		return controlplanetest.Holds(waits, "%+v", rollout)
 	})
@@ -143,21 +145,17 @@ func (f *fleet) machines(cluster *clusterv1.Cluster) []clusterv1.Machine {
 	return machines.Items
 }
 
-func (f *fleet) proxyReport(cluster *clusterv1.Cluster) *v1alpha1.ProxyReport {
+func (f *fleet) awaitReport(what, cluster string, condition func(*v1alpha1.ProxyReport) (bool, error)) v1alpha1.ProxyReportStatus {
 	f.Helper()
-	report := &v1alpha1.ProxyReport{}
-	f.must(client.IgnoreNotFound(f.client.Get(f.Context(), client.ObjectKeyFromObject(cluster), report)))
-	return report
+	return awaitObject(f, what, &v1alpha1.ProxyReport{}, cluster, condition).Status
 }
 
 func (f *fleet) awaitCounts(cluster *clusterv1.Cluster, machines, outdated int32) v1alpha1.ProxyReportStatus {
 	f.Helper()
-	var status v1alpha1.ProxyReportStatus
-	controlplanetest.Await(f, fmt.Sprintf("%d machines, %d outdated", machines, outdated), func(context.Context) (bool, error) {
-		status = f.proxyReport(cluster).Status
-		nodes := status.Nodes
+	what := fmt.Sprintf("%d machines, %d outdated", machines, outdated)
+	return f.awaitReport(what, cluster.Name, func(report *v1alpha1.ProxyReport) (bool, error) {
+		nodes := report.Status.Nodes
 		counted := nodes != nil && nodes.Machines == machines && nodes.Outdated == outdated
-		return controlplanetest.Holds(counted && status.ProxyName == "rolling-"+f.namespace, "%+v", status)
+		return controlplanetest.Holds(counted && report.Status.ProxyName == "rolling-"+f.namespace, "%+v", report.Status)
 	})
-	return status
 }

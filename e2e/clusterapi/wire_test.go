@@ -129,7 +129,7 @@ func (w *wired) awaitMachine(controlPlane *unstructured.Unstructured) {
 // awaitReady awaits a report that has nothing to say.
 func (w *wired) awaitReady() {
 	w.Helper()
-	awaitObject(w.fleet, "the report", &v1alpha1.ProxyReport{}, "mycluster", func(report *v1alpha1.ProxyReport) (bool, error) {
+	w.awaitReport("the report", "mycluster", func(report *v1alpha1.ProxyReport) (bool, error) {
 		return controlplanetest.Holds(meta.IsStatusConditionTrue(report.Status.Conditions, v1alpha1.ConditionReady), "%+v", report.Status)
 	})
 }

@@ -134,15 +134,19 @@ func parse(manifest []byte, unmarshal func([]byte, any, ...utilyaml.JSONOpt) err
 }
 
 // ReadFS returns the .yaml files of a folder, and of the folders in it, as one manifest.
-func ReadFS(folder fs.FS) ([]byte, error) {
-	var manifest []byte
-	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || path.Ext(name) != ".yaml" {
+func ReadFS(folder fs.FS) ([]byte, error) { return readFS(folder, ".") }
+
+// readFS does so for files and folders of a folder.
+func readFS(in fs.FS, paths ...string) (manifest []byte, err error) {
+	for _, from := range paths {
+		err = errors.Join(err, fs.WalkDir(in, from, func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || path.Ext(name) != ".yaml" {
+				return err
+			}
+			content, err := fs.ReadFile(in, name)
+			manifest = append(append(manifest, "\n---\n"...), content...)
 			return err
-		}
-		content, err := fs.ReadFile(folder, name)
-		manifest = append(append(manifest, "\n---\n"...), content...)
-		return err
-	})
+		}))
+	}
 	return manifest, err
 }

@@ -2,23 +2,11 @@ package controlplane
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 const clusterAPIModule = "sigs.k8s.io/cluster-api"
-
-// clusterAPICRDs are the folders of the module with the CRDs as they are before kustomize: without
-// conversion webhooks, for which nobody would answer here. An object read in the version that it was
-// not written in is therefore not converted: it has the same fields under another apiVersion, and lacks
-// those that this one's schema does not know.
-var clusterAPICRDs = []string{
-	"core/config/crd/bases",
-	"bootstrap/kubeadm/config/crd/bases",
-	"controlplane/kubeadm/config/crd/bases",
-}
 
 // contractLabels are the labels that kustomize adds to the CRDs of a provider: the contract that each
 // API version fulfils. Cluster API's controllers look the version of a reference up there.
@@ -29,40 +17,23 @@ var contractLabels = map[string]string{
 	"clusterctl.cluster.x-k8s.io": "",
 }
 
-// ClusterAPI are the CRDs of Cluster API and of its kubeadm providers. No controller of theirs runs.
-var ClusterAPI = Content{Name: "cluster-api", Labels: contractLabels, Read: func(ctx context.Context) ([]byte, error) {
-	module, err := tools.ModuleDir(ctx, tools.ClusterAPI, clusterAPIModule)
-	if err != nil {
-		return nil, err
-	}
-	var crds []byte
-	for _, folder := range clusterAPICRDs {
-		read, err := ReadFS(os.DirFS(filepath.Join(module, folder)))
-		if err != nil {
-			return nil, err
-		}
-		crds = append(crds, read...)
-	}
-	return crds, nil
-}}
+// ClusterAPI are the CRDs of Cluster API and of its kubeadm providers, as they are before kustomize: without conversion
+// webhooks, for which nobody would answer here. An object read in the version that it was not written in is therefore not
+// converted: it has the same fields under another apiVersion, and lacks those that this one's schema does not know. No
+// controller of theirs runs.
+var ClusterAPI = Content{Name: "cluster-api", Labels: contractLabels, Read: FromModule(
+	tools.ClusterAPI, clusterAPIModule, "core/config/crd/bases", "bootstrap/kubeadm/config/crd/bases", "controlplane/kubeadm/config/crd/bases",
+)}
 
 // AWSCluster is the CRD of the AWS provider's clusters.
-var AWSCluster = Content{Name: "awscluster", Read: func(ctx context.Context) ([]byte, error) {
-	module, err := tools.ModuleDir(ctx, "provider-crds", "sigs.k8s.io/cluster-api-provider-aws/v2")
-	if err != nil {
-		return nil, err
-	}
-	return os.ReadFile(filepath.Join(module, "config/crd/bases/infrastructure.cluster.x-k8s.io_awsclusters.yaml"))
-}}
+var AWSCluster = Content{Name: "awscluster", Read: FromModule(
+	"provider-crds", "sigs.k8s.io/cluster-api-provider-aws/v2", "config/crd/bases/infrastructure.cluster.x-k8s.io_awsclusters.yaml",
+)}
 
 // Clusterctl is the inventory that clusterctl init writes and clusterctl move compares: the core of
 // Cluster API alone.
 var Clusterctl = Content{Name: "clusterctl", Labels: contractLabels, Read: func(ctx context.Context) ([]byte, error) {
-	module, err := tools.ModuleDir(ctx, tools.ClusterAPI, clusterAPIModule)
-	if err != nil {
-		return nil, err
-	}
-	crd, err := os.ReadFile(filepath.Join(module, "cmd/clusterctl/config/crd/bases/clusterctl.cluster.x-k8s.io_providers.yaml"))
+	crd, err := FromModule(tools.ClusterAPI, clusterAPIModule, "cmd/clusterctl/config/crd/bases/clusterctl.cluster.x-k8s.io_providers.yaml")(ctx)
 	return append(crd, inventory...), err
 }}
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,17 @@ type Content struct {
 	Read func(context.Context) ([]byte, error)
 	// Labels are added to each object.
 	Labels map[string]string
+}
+
+// FromModule reads the .yaml files of a Go module that a tool has: files, and all of folders.
+func FromModule(tool, module string, paths ...string) func(context.Context) ([]byte, error) {
+	return func(ctx context.Context) ([]byte, error) {
+		dir, err := tools.ModuleDir(ctx, tool, module)
+		if err != nil {
+			return nil, err
+		}
+		return readFS(os.DirFS(dir), paths...)
+	}
 }
 
 // Install applies the content, unless the control plane has started with it.

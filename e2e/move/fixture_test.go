@@ -2,9 +2,7 @@ package move_test
 
 import (
 	"bytes"
-	"context"
 	"maps"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,7 +22,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/deployment"
 	"github.com/fairlead-io/fairlead/e2e/operator"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 const (
@@ -45,19 +43,13 @@ func startManagement(t *testing.T) *management {
 	t.Helper()
 	m := &management{cp: controlplanetest.Start(t, controlplane.Options{Content: []controlplane.Content{controlplane.ClusterAPI}})}
 	m.clients = controlplanetest.Clients(t, m.cp)
-	var err error
 	m.client = controlplanetest.Client(t, m.cp.Admin(), operator.Scheme)
-	controlplanetest.Require(t, m.cp.Install(t.Context(), controlplane.ClusterAPI))
 	controlplanetest.Require(t, m.cp.Install(t.Context(), controlplane.Clusterctl))
-	module, err := tools.ModuleDir(t.Context(), "provider-crds", "sigs.k8s.io/cluster-api/test")
-	controlplanetest.Require(t, err)
-	crds := controlplanetest.ReadFile(t, filepath.Join(module, "infrastructure/docker/config/crd/bases/infrastructure.cluster.x-k8s.io_dockerclusters.yaml"))
-	objects, err := controlplane.Parse(crds)
-	controlplanetest.Require(t, err)
-	for _, crd := range objects {
-		crd.SetLabels(map[string]string{"clusterctl.cluster.x-k8s.io": "", "cluster.x-k8s.io/v1beta2": "v1beta2"})
-	}
-	controlplanetest.Require(t, m.cp.ApplyObjects(t.Context(), objects...))
+	controlplanetest.Require(t, m.cp.Install(t.Context(), controlplane.Content{
+		Name: "docker", Labels: map[string]string{"clusterctl.cluster.x-k8s.io": "", "cluster.x-k8s.io/v1beta2": "v1beta2"},
+		Read: controlplane.FromModule("provider-crds", "sigs.k8s.io/cluster-api/test",
+			"infrastructure/docker/config/crd/bases/infrastructure.cluster.x-k8s.io_dockerclusters.yaml"),
+	}))
 	controlplanetest.Require(t, m.cp.StartControllerManager(t.Context(), controlplane.GarbageCollector, controlplane.NamespaceDeletion))
 	return m
 }
@@ -111,8 +103,7 @@ func (m *management) createWorkload(t *testing.T, name string) {
 	controlplanetest.Require(t, m.cp.Apply(t.Context(), []byte(strings.ReplaceAll(workload, cluster, name))))
 	object := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	controlplanetest.ChangeStatus(t, m.client, object, func(c *clusterv1.Cluster) {
-		yes := true
-		c.Status.Initialization.InfrastructureProvisioned = &yes
+		c.Status.Initialization.InfrastructureProvisioned = ptr.To(true)
 		meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{
 			Type: clusterv1.ClusterControlPlaneInitializedCondition, Status: metav1.ConditionTrue, Reason: "Initialized",
 		})
@@ -124,11 +115,10 @@ func (m *management) createWorkload(t *testing.T, name string) {
 		},
 		Spec: clusterv1.MachineSpec{
 			ClusterName:       name,
-			Bootstrap:         clusterv1.Bootstrap{DataSecretName: new(string)},
+			Bootstrap:         clusterv1.Bootstrap{DataSecretName: ptr.To(name + "-m1")},
 			InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "DockerMachine", Name: name + "-m1"},
 		},
 	}
-	*machine.Spec.Bootstrap.DataSecretName = name + "-m1"
 	controlplanetest.Require(t, m.client.Create(t.Context(), machine))
 	controlplanetest.ChangeStatus(t, m.client, machine, func(m *clusterv1.Machine) {
 		m.Status.NodeRef = clusterv1.MachineNodeReference{Name: name + "-m1"}
@@ -138,13 +128,12 @@ func (m *management) createWorkload(t *testing.T, name string) {
 // report awaits that the operator is done with the cluster.
 func (m *management) report(t *testing.T, name string) *v1alpha1.ProxyReport {
 	t.Helper()
-	report := &v1alpha1.ProxyReport{}
-	controlplanetest.Await(t, "report of "+name, func(ctx context.Context) (bool, error) {
-		err := m.client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, report)
-		ready := meta.IsStatusConditionTrue(report.Status.Conditions, v1alpha1.ConditionReady)
-		return ready && meta.FindStatusCondition(report.Status.Conditions, v1alpha1.ConditionPaused) == nil, err
+	ours := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	return controlplanetest.AwaitObject(t, m.client, "report of "+name, ours, func(report *v1alpha1.ProxyReport) (bool, error) {
+		conditions := report.Status.Conditions
+		ready, paused := meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(conditions, v1alpha1.ConditionPaused)
+		return controlplanetest.Holds(ready && paused == nil, "%+v", conditions)
 	})
-	return report
 }
 
 // ours are both Secrets of a cluster, by name.

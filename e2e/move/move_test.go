@@ -269,9 +269,7 @@ func (m *management) reconciles(t *testing.T) float64 {
 func (m *management) awaitReconciles(t *testing.T, least float64) {
 	t.Helper()
 	controlplanetest.Await(t, "the operator to look", func(context.Context) (bool, error) {
-		if n := m.reconciles(t); n < least {
-			return false, fmt.Errorf("%v times", n)
-		}
-		return true, nil
+		n := m.reconciles(t)
+		return controlplanetest.Holds(n >= least, "%v times", n)
 	})
 }

@@ -1,9 +1,6 @@
 package move_test
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -60,26 +57,14 @@ func (m *management) selectNothing(t *testing.T) {
 	controlplanetest.Require(t, m.client.Patch(t.Context(), proxy, patch))
 }
 
-func (m *management) rawReport(t *testing.T, name string) *v1alpha1.ProxyReport {
-	t.Helper()
-	report := &v1alpha1.ProxyReport{}
-	controlplanetest.Require(t, m.client.Get(t.Context(), types.NamespacedName{Namespace: namespace, Name: name}, report))
-	return report
-}
-
 // checkKept awaits that the operator has decided, and said that the Secrets stay.
 func (m *management) checkKept(t *testing.T, secrets map[string]*corev1.Secret) {
 	t.Helper()
-	controlplanetest.Await(t, "the condition", func(context.Context) (bool, error) {
-		report := m.rawReport(t, next)
+	ours := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: next}}
+	controlplanetest.AwaitObject(t, m.client, "the condition", ours, func(report *v1alpha1.ProxyReport) (bool, error) {
 		ready := meta.FindStatusCondition(report.Status.Conditions, v1alpha1.ConditionReady)
-		if ready == nil {
-			return false, errors.New("none")
-		}
-		if ready.Status != metav1.ConditionFalse || ready.Reason != "NotSelected" || !strings.Contains(ready.Message, "both Secrets stay as they are") {
-			return false, fmt.Errorf("%s, %s: %s", ready.Status, ready.Reason, ready.Message)
-		}
-		return true, nil
+		says := ready != nil && ready.Status == metav1.ConditionFalse && ready.Reason == "NotSelected"
+		return controlplanetest.Holds(says && strings.Contains(ready.Message, "both Secrets stay as they are"), "it is %+v", ready)
 	})
 	for name, secret := range m.ours(t, next) {
 		if !cmp.Equal(secrets[name].Data, secret.Data) {
