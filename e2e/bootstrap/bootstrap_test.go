@@ -52,9 +52,11 @@ func TestAManagementClusterIsBootstrappedInTheDocumentedOrder(t *testing.T) {
 
 	c.run(t, printSettings)
 	t.Run("containerd gets the list of the management cluster", c.checkDropIn)
+	standIn, err := filepath.Abs("testdata/cert-manager")
+	controlplanetest.Require(t, err)
 	// There are no nodes for Kyverno's Deployments, so nothing can be waited for.
-	c.run(t, withHelm, certManagersChart, standIn(t), kyvernosChart, "kyverno "+c.kyvernoChart(t), " --create-namespace --wait\n", " --create-namespace\n")
-	_, err := kyverno.Start(t.Context(), c.mgmt, kyverno.Options{Installed: true})
+	c.run(t, withHelm, certManagersChart, standIn, kyvernosChart, "kyverno "+c.kyvernoChart(t), " --create-namespace --wait\n", " --create-namespace\n")
+	_, err = kyverno.Start(t.Context(), c.mgmt, kyverno.Options{Installed: true})
 	controlplanetest.Require(t, err)
 	c.run(t, thePolicies)
 	_, err = replicator.Start(t.Context(), c.mgmt, "--leader-elect=false")
@@ -109,10 +111,8 @@ func (c *company) awaitNoProxy(t *testing.T, ok func(string) bool) {
 		if err != nil {
 			return false, err
 		}
-		if list := string(secret.Data["NO_PROXY"]); !ok(list) {
-			return false, fmt.Errorf("it is %q", list)
-		}
-		return true, nil
+		list := string(secret.Data["NO_PROXY"])
+		return controlplanetest.Holds(ok(list), "it is %q", list)
 	})
 }
 
@@ -124,14 +124,6 @@ func (c *company) checkCertManager(t *testing.T) {
 	if len(env) != 3 || env[0].Name != "HTTP_PROXY" || env[2].Name != "NO_PROXY" || !covers(env[2].Value) {
 		t.Errorf("%+v", env)
 	}
-}
-
-// standIn is the chart in cert-manager's place.
-func standIn(t *testing.T) string {
-	t.Helper()
-	path, err := filepath.Abs("testdata/cert-manager")
-	controlplanetest.Require(t, err)
-	return path
 }
 
 // kyvernoChart is a chart with Kyverno's own manifest. The project's chart is not whole in its module: other repositories have
@@ -229,12 +221,11 @@ func (c *company) checkDirect(t *testing.T, pod *corev1.Pod) {
 	if env := pod.Spec.Containers[0].Env; len(env) != 6 || env[0].ValueFrom == nil {
 		t.Fatalf("the policy's variables: %+v", env)
 	}
-	requests := c.asked(t, 1, func() {
-		if output, err := c.node.Run(t.Context(), pod, "endpoint"); err != nil || !strings.Contains(output, onlyThere) {
-			t.Errorf("the workload cluster: %q, %v", output, err)
-		}
-		if output, err := c.node.Run(t.Context(), pod, "outside"); err != nil || !strings.Contains(output, outside) {
-			t.Errorf("the web: %q, %v", output, err)
+	requests := c.asked(t, func() {
+		for container, want := range map[string]string{"endpoint": onlyThere, "outside": outside} {
+			if output, err := c.node.Run(t.Context(), pod, container); err != nil || !strings.Contains(output, want) {
+				t.Errorf("%s: %q, %v, want %s", container, output, err, want)
+			}
 		}
 	})
 	want := []machine.Request{{User: user, Method: "CONNECT", Target: outside, Status: 200}}
@@ -269,7 +260,7 @@ func (c *company) checkWithoutOverride(t *testing.T) {
 
 	c.run(t, fromSecret)
 	c.awaitNoProxy(t, func(list string) bool { return list != "" && !covers(list) })
-	requests := c.asked(t, 1, func() {
+	requests := c.asked(t, func() {
 		if output, err := c.node.Run(t.Context(), pod, "endpoint"); err == nil {
 			t.Errorf("squid reaches the workload cluster, so this shows nothing: %q", output)
 		}

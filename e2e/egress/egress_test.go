@@ -28,6 +28,7 @@ func TestMain(m *testing.M) { controlplanetest.Main(m) }
 
 const (
 	user, password = "pod", "mySuperSecretPassword"
+	proxyURL       = "http://" + user + ":" + password + "@" + machine.ProxyAddress + ":3128"
 	internalWeb    = "172.16.0.1:8443" // in a listed network
 	pods           = "100.96.0.0/11"
 )
@@ -49,17 +50,14 @@ func newSite(t *testing.T) *site {
 		machine.ServiceAddress + ":443": machine.Cluster, machine.EndpointAddress + ":6443": machine.Cluster, internalWeb: machine.Cluster,
 		machine.InternetAddress + ":443": machine.Internet, machine.HubAddress + ":443": machine.Internet,
 	} {
-		s.listen(where, address)
+		machinetest.Accept(t, machinetest.Listen(t, s.network, where, address), func(net.Conn) {})
 	}
 	s.run(machine.Corp, "ip", "route", "add", "203.0.113.0/24", "via", machine.ProxyAddress)
 	s.run(machine.Internet, "ip", "route", "add", machine.CorpAddress+"/32", "via", "203.0.113.2")
 	s.run(machine.DMZ, "sysctl", "-qw", "net.ipv4.ip_forward=1")
-	root, err := repository.Root()
-	s.must(err)
-	url := fmt.Sprintf("http://%s:%s@%s:%d", user, password, machine.ProxyAddress, machine.ProxyPort)
 	values := filepath.Join(t.TempDir(), "values.yaml")
-	s.must(os.WriteFile(values, fmt.Appendf(nil, "proxy: {http: %q, https: %q, noProxy: \"172.16.0.0/16,internal.corpdomain.net,example.com\"}\n", url, url), 0o600))
-	s.settings = []string{"--values", values, "--cluster", filepath.Join(root, "examples", "cluster.yaml")}
+	s.must(os.WriteFile(values, fmt.Appendf(nil, "proxy: {http: %q, https: %q, noProxy: \"172.16.0.0/16,internal.corpdomain.net,example.com\"}\n", proxyURL, proxyURL), 0o600))
+	s.settings = []string{"--values", values, "--cluster", repository.Path("examples", "cluster.yaml")}
 	return s
 }
 
@@ -69,13 +67,6 @@ func (s *site) run(where machine.Namespace, command ...string) {
 	s.Helper()
 	_, err := s.network.Run(s.Context(), where, nil, command...)
 	s.must(err)
-}
-
-func (s *site) listen(where machine.Namespace, address string) {
-	s.Helper()
-	listener, err := s.network.Listen(s.Context(), where, address)
-	s.must(err)
-	machinetest.Accept(s.T, listener, func(net.Conn) {})
 }
 
 // command runs fairlead.
@@ -132,8 +123,7 @@ func (s *site) direct(address string) (bool, error) {
 // proxied says what the proxy answers to a CONNECT. Nobody serves TLS behind it, so curl fails after that.
 func (s *site) proxied(host string) string {
 	s.Helper()
-	proxy := fmt.Sprintf("http://%s:%s@%s:%d", user, password, machine.ProxyAddress, machine.ProxyPort)
-	out, _ := s.network.Run(s.Context(), machine.Corp, nil, "curl", "--silent", "--output", "/dev/null", "--write-out", "%{http_connect}", "--proxy", proxy, "https://"+host)
+	out, _ := s.network.Run(s.Context(), machine.Corp, nil, "curl", "--silent", "--output", "/dev/null", "--write-out", "%{http_connect}", "--proxy", proxyURL, "https://"+host)
 	return string(out)
 }
 

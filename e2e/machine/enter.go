@@ -91,20 +91,25 @@ func (n *Network) StartIn(ctx context.Context, where Namespace, mounts *os.File,
 
 // within makes a socket in a network. It stays there, wherever it is used.
 func (n *Network) within(where Namespace, socket func() error) error {
+	return onThread(func() error {
+		namespace, err := os.Open(n.namespace(where))
+		if err != nil {
+			return fmt.Errorf("open the network %s: %w", where, err)
+		}
+		defer namespace.Close()
+		if err := unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("enter the network %s: %w", where, err)
+		}
+		return socket()
+	})
+}
+
+// onThread runs something on a thread of its own, whose namespaces it may change.
+func onThread(do func() error) error {
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		done <- func() error {
-			namespace, err := os.Open(n.namespace(where))
-			if err != nil {
-				return fmt.Errorf("open the network %s: %w", where, err)
-			}
-			defer namespace.Close()
-			if err := unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET); err != nil {
-				return fmt.Errorf("enter the network %s: %w", where, err)
-			}
-			return socket()
-		}()
+		done <- do()
 	}()
 	return <-done
 }

@@ -44,10 +44,8 @@ func TestNothingIsLeftOfATestThatIsKilled(t *testing.T) {
 	_ = cmd.Wait() // it was killed
 
 	controlplanetest.Await(t, "the end of every process", func(context.Context) (bool, error) {
-		if left := members(t, cgroup); len(left) > 0 {
-			return false, fmt.Errorf("there are %v", left)
-		}
-		return true, nil
+		left := members(t, cgroup)
+		return controlplanetest.Holds(len(left) == 0, "there are %v", left)
 	})
 	controlplanetest.Require(t, new(Network).removeCgroups()) // as the next machine does
 	for _, hierarchy := range hierarchies {

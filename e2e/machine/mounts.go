@@ -3,26 +3,18 @@ package machine
 import (
 	"fmt"
 	"os"
-	"runtime"
 
 	"golang.org/x/sys/unix"
 )
 
 // Mounts makes a mount namespace that begins as the network's and is gone with the last process in it, once the file
 // is closed. setup sees what is mounted there, and mounts what nobody else sees.
-func (n *Network) Mounts(setup func() error) (*os.File, error) {
-	type result struct {
-		file *os.File
-		err  error
-	}
-	done := make(chan result)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		file, err := n.mounts(setup)
-		done <- result{file, err}
-	}()
-	r := <-done
-	return r.file, r.err
+func (n *Network) Mounts(setup func() error) (file *os.File, err error) {
+	err = onThread(func() (err error) {
+		file, err = n.mounts(setup)
+		return err
+	})
+	return file, err
 }
 
 func (n *Network) mounts(setup func() error) (*os.File, error) {

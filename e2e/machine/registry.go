@@ -1,12 +1,9 @@
 package machine
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"crypto/tls"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -15,10 +12,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/crane"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
@@ -66,24 +61,11 @@ http: {addr: "%[2]s", tls: {certificate: %[1]s/tls.crt, key: %[1]s/tls.key}}
 	return &Registry{network: n, where: where, address: address, authority: authority}, err
 }
 
-// Push makes an image of one file, which anybody may execute, and puts it into the registry, from the registry's own
-// network. The name is such as hello:1.
+// Push makes an image of one file, and puts it into the registry, from the registry's own network. The name is such as
+// hello:1.
 func (r *Registry) Push(ctx context.Context, name string) error {
-	layer, err := helloLayer()
+	image, err := helloImage()
 	if err != nil {
-		return fmt.Errorf("make an image: %w", err)
-	}
-	image, err := mutate.AppendLayers(empty.Image, layer)
-	if err != nil {
-		return fmt.Errorf("make an image: %w", err)
-	}
-	config, err := image.ConfigFile()
-	if err != nil {
-		return fmt.Errorf("make an image: %w", err)
-	}
-	config = config.DeepCopy()
-	config.OS, config.Architecture = "linux", runtime.GOARCH // containerd takes no other
-	if image, err = mutate.ConfigFile(image, config); err != nil {
 		return fmt.Errorf("make an image: %w", err)
 	}
 	transport := r.transport()
@@ -118,18 +100,16 @@ func (r *Registry) transport() *http.Transport {
 	}
 }
 
-func helloLayer() (v1.Layer, error) {
-	const hello = "#!/bin/sh\necho hello\n"
-	var archive bytes.Buffer
-	w := tar.NewWriter(&archive)
-	if err := w.WriteHeader(&tar.Header{Name: "hello", Mode: 0o755, Size: int64(len(hello))}); err != nil {
+func helloImage() (v1.Image, error) {
+	image, err := crane.Image(map[string][]byte{"hello": []byte("hello\n")})
+	if err != nil {
 		return nil, err
 	}
-	if _, err := io.WriteString(w, hello); err != nil {
+	config, err := image.ConfigFile()
+	if err != nil {
 		return nil, err
 	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil })
+	config = config.DeepCopy()
+	config.OS, config.Architecture = "linux", runtime.GOARCH // containerd takes no other
+	return mutate.ConfigFile(image, config)
 }

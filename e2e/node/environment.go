@@ -111,10 +111,8 @@ func (n *Node) get(ctx context.Context, namespace, kind, name string) (map[strin
 		if err != nil {
 			return nil, err
 		}
-		content, binary = maps.Clone(configMap.Data), configMap.BinaryData
-	}
-	if content == nil {
-		content = map[string]string{}
+		maps.Copy(content, configMap.Data)
+		binary = configMap.BinaryData
 	}
 	for key, value := range binary {
 		content[key] = string(value)

@@ -9,6 +9,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -55,12 +56,9 @@ func (n *Node) Run(ctx context.Context, pod *corev1.Pod, container string) (stri
 		return "", err
 	}
 	defer p.Stop() //nolint:errcheck // it has ended, or the context has
-	err = p.Wait(ctx)
-	output, logErr := p.Log()
-	if err == nil {
-		err = logErr
-	}
-	if err != nil {
+	ended := p.Wait(ctx)
+	output, err := p.Log()
+	if err = errors.Join(ended, err); err != nil {
 		err = fmt.Errorf("%w: %s", err, output)
 	}
 	return output, err

@@ -100,16 +100,11 @@ func TestAContainerSeesHostAliasesAndVolumes(t *testing.T) {
 			t.Errorf("%s is on this machine's disk", folder)
 		}
 	}
-	for _, object := range []runtime.Object{secret(map[string]string{"tls.key": "two"}), configMap(map[string]string{"agent.toml": "port = 2"})} {
-		switch object := object.(type) {
-		case *corev1.Secret:
-			object.Data["ca.crt"] = []byte("authority")
-			_, err = n.Clients.CoreV1().Secrets(namespace).Update(t.Context(), object, metav1.UpdateOptions{})
-		case *corev1.ConfigMap:
-			_, err = n.Clients.CoreV1().ConfigMaps(namespace).Update(t.Context(), object, metav1.UpdateOptions{})
-		}
-		controlplanetest.Require(t, err)
-	}
+	changed := secret(map[string]string{"tls.key": "two", "ca.crt": "authority"})
+	_, err = n.Clients.CoreV1().Secrets(namespace).Update(t.Context(), changed, metav1.UpdateOptions{})
+	controlplanetest.Require(t, err)
+	_, err = n.Clients.CoreV1().ConfigMaps(namespace).Update(t.Context(), configMap(map[string]string{"agent.toml": "port = 2"}), metav1.UpdateOptions{})
+	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, n.Refresh(t.Context(), p))
 	controlplanetest.Require(t, watching.Wait(t.Context()))
 	if log, err := watching.Log(); log != "seen\nport = 1" { // a subPath stays as it was

@@ -29,8 +29,7 @@ func TestSquidEndsAnIdleTunnel(t *testing.T) {
 		User: user, Password: password, Ports: []int{7000}, ReadTimeout: 2 * time.Second,
 	})
 	controlplanetest.Require(t, err)
-	listener, err := network.Listen(t.Context(), machine.Internet, net.JoinHostPort(machine.HubAddress, "7000"))
-	controlplanetest.Require(t, err)
+	listener := machinetest.Listen(t, network, machine.Internet, net.JoinHostPort(machine.HubAddress, "7000"))
 	machinetest.Accept(t, listener, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }) // it says nothing
 
 	conn, err := network.Dial(t.Context(), machine.Corp, net.JoinHostPort(machine.ProxyAddress, strconv.Itoa(machine.ProxyPort)))

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -137,10 +138,7 @@ func (n *Node) token(ctx context.Context, pod *corev1.Pod, source *corev1.Servic
 	if source.Audience != "" {
 		request.Spec.Audiences = []string{source.Audience}
 	}
-	account := pod.Spec.ServiceAccountName
-	if account == "" {
-		account = "default"
-	}
+	account := cmp.Or(pod.Spec.ServiceAccountName, "default")
 	made, err := n.Clients.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, account, request, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("service account token: %w", err)

@@ -158,7 +158,8 @@ func (s *site) checkEnd(t *testing.T) {
 func relayFull(t *testing.T, c *cluster) {
 	const limit = 256
 	s := c.site(t, c.namespace(t, secureURL(credential)), 443)
-	machinetest.Accept(t, s.listen(t, machine.Internet, machine.HubAddress+":443"), func(conn net.Conn) { _, _ = io.Copy(conn, conn) })
+	listener := machinetest.Listen(t, s.network, machine.Internet, machine.HubAddress+":443")
+	machinetest.Accept(t, listener, func(conn net.Conn) { _, _ = io.Copy(conn, conn) })
 	public := controlplanetest.ReadFile(t, "/etc/ssl/certs/ca-certificates.crt")
 	c.putConfig(t, s.namespace, policies.TrustedCA, map[string]string{"ca.crt": string(append(public, c.authority.PEM()...))})
 	pod := c.stored(t, s.namespace, podOf(t, chiselRelayed(t)))

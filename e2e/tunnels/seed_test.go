@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
 	"github.com/fairlead-io/fairlead/e2e/ports"
 )
 
@@ -52,7 +53,8 @@ func (s *site) startHiddenKyverno(t *testing.T) {
 	port, err := ports.Reserve()
 	controlplanetest.Require(t, err)
 	s.route(t, kyvernoAddress)
-	machine.Forward(t.Context(), s.listen(t, machine.Cluster, net.JoinHostPort(kyvernoAddress, "443")), machine.To(port.Address()))
+	listener := machinetest.Listen(t, s.network, machine.Cluster, net.JoinHostPort(kyvernoAddress, "443"))
+	machine.Forward(t.Context(), listener, machine.To(port.Address()))
 	controlplanetest.Require(t, s.cp.Apply(t.Context(), fmt.Appendf(nil, `
 apiVersion: v1
 kind: Namespace

@@ -59,7 +59,7 @@ func (c *cluster) site(t *testing.T, namespace string, ports ...int) *site {
 	})
 	controlplanetest.Require(t, err)
 	s.node = &node.Node{Network: network, Clients: c.clients, Programs: map[string]string{}}
-	listener := s.listen(t, machine.Cluster, service)
+	listener := machinetest.Listen(t, network, machine.Cluster, service)
 	machinetest.Serve(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, answer(r.URL.Path)) }, listener)
 	if _, err := network.Dial(t.Context(), machine.Internet, service); err == nil {
 		t.Fatal("the hub reaches the spoke's service without a tunnel")
@@ -67,17 +67,10 @@ func (c *cluster) site(t *testing.T, namespace string, ports ...int) *site {
 	return s
 }
 
-func (s *site) listen(t *testing.T, where machine.Namespace, address string) net.Listener {
-	t.Helper()
-	listener, err := s.network.Listen(t.Context(), where, address)
-	controlplanetest.Require(t, err)
-	return listener
-}
-
 // bridge lets a network reach an API server, which listens on this machine's loopback interface.
 func (s *site) bridge(t *testing.T, where machine.Namespace, address string, to *controlplane.ControlPlane) {
 	t.Helper()
-	machine.Forward(t.Context(), s.listen(t, where, address), machine.To(strings.TrimPrefix(to.Admin().Host, "https://")))
+	machine.Forward(t.Context(), machinetest.Listen(t, s.network, where, address), machine.To(strings.TrimPrefix(to.Admin().Host, "https://")))
 }
 
 // serveAPI serves the spoke's API server as the cluster's service. The relay denies its address to others.

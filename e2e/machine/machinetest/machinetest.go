@@ -27,6 +27,14 @@ func Network(t testing.TB) *machine.Network {
 	return network
 }
 
+// Listen listens on an address, not a name, in one of the networks.
+func Listen(t testing.TB, network *machine.Network, where machine.Namespace, address string) net.Listener {
+	t.Helper()
+	listener, err := network.Listen(t.Context(), where, address)
+	controlplanetest.Require(t, err)
+	return listener
+}
+
 // TLS listens as a server of these names, whom the authority has certified.
 func TLS(
 	t testing.TB, network *machine.Network, where machine.Namespace, address string, authority *machine.Authority, config *tls.Config, names ...string,
@@ -37,16 +45,13 @@ func TLS(
 	pair, err := tls.X509KeyPair(certificate, key)
 	controlplanetest.Require(t, err)
 	config.Certificates = []tls.Certificate{pair}
-	listener, err := network.Listen(t.Context(), where, address)
-	controlplanetest.Require(t, err)
-	return tls.NewListener(listener, config)
+	return tls.NewListener(Listen(t, network, where, address), config)
 }
 
 // Web is a site that answers every request with the text, over http and https.
 func Web(t testing.TB, network *machine.Network, where machine.Namespace, address, name string, authority *machine.Authority, text string) {
 	t.Helper()
-	plain, err := network.Listen(t.Context(), where, net.JoinHostPort(address, "80"))
-	controlplanetest.Require(t, err)
+	plain := Listen(t, network, where, net.JoinHostPort(address, "80"))
 	secure := TLS(t, network, where, net.JoinHostPort(address, "443"), authority, &tls.Config{}, name, address)
 	Serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }, plain, secure)
 }
