@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
-	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/render/ignition"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/noproxy"
@@ -74,9 +74,7 @@ func (in *internet) configuration(t *testing.T) resolve.Effective {
 	if err == nil {
 		proxy, err = proxy.WithCredentials("me", password)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	direct := noproxy.List{{Entry: noproxy.Entry{Kind: noproxy.Domain, Name: "direct.example"}}}
 	return resolve.Effective{
 		Namespace: "org-acme", Cluster: "mycluster", Mode: resolve.ModeProxied, Proxy: "default", HTTP: proxy, HTTPS: proxy,
@@ -98,10 +96,7 @@ func merging(ours []byte, source string) ignitionConfig {
 
 func TestIgnitionFetchesThroughTheProxyItself(t *testing.T) {
 	in := newInternet(t)
-	ours, err := render.Ignition(in.configuration(t), ignition.Flatcar)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ours := rendered(t, "ours", in.configuration(t), ignition.Flatcar)
 	// The site's certificate is for example.com.
 	for source, want := range map[string]string{"http://files.example/x": "plain", "https://example.com/x": "secure"} {
 		root, config := t.TempDir(), merging(ours, source)
@@ -126,10 +121,7 @@ func TestIgnitionFetchesThroughTheProxyItself(t *testing.T) {
 // Nobody answers for these names here, so a fetch without the proxy fails.
 func TestIgnitionGoesDirectWhereTheListSaysSo(t *testing.T) {
 	in := newInternet(t)
-	ours, err := render.Ignition(in.configuration(t), ignition.FedoraCoreOS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ours := rendered(t, "ours", in.configuration(t), ignition.FedoraCoreOS)
 	nothing := []byte(`{"ignition":{"version":"3.3.0"}}`)
 	for _, config := range []ignitionConfig{merging(ours, "http://direct.example/x"), merging(nothing, "http://files.example/x")} {
 		if said, err := apply(t, t.TempDir(), config); err == nil {

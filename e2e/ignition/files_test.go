@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/render/ignition"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
@@ -19,12 +21,9 @@ import (
 var insecure = regexp.MustCompile(`^warning at \$\.ignition\.proxy\.httpsProxy, line \d+ col \d+: insecure plaintext HTTP proxy specified for HTTPS resources$`)
 
 func TestTheNewestIgnitionTakesEveryConfigWithoutAComplaint(t *testing.T) {
-	program := validator(t)
+	program := controlplanetest.Tool(t, tools.IgnitionValidate)
 	for _, s := range allSamples(t) {
-		config, err := render.Ignition(s.Effective, s.variant)
-		if err != nil {
-			t.Fatalf("%s: %v", s, err)
-		}
+		config := rendered(t, s, s.Effective, s.variant)
 		if said, err := validate(t, program, config); err != nil || !insecure.MatchString(said) {
 			t.Errorf("%s: %v\n%s", s, err, said)
 		}
@@ -43,11 +42,7 @@ func TestIgnitionWritesEveryFileAsItWasMeant(t *testing.T) {
 	var together ignitionConfig
 	together.Ignition.Version = "3.3.0"
 	for _, s := range all {
-		text, err := render.Ignition(s.Effective, s.variant)
-		if err != nil {
-			t.Fatalf("%s: %v", s, err)
-		}
-		config := decode(t, text)
+		config := decode(t, rendered(t, s, s.Effective, s.variant))
 		for _, file := range config.Storage.Files {
 			file["path"] = fmt.Sprintf("/%d%s", s.Number, file["path"])
 		}
@@ -72,9 +67,7 @@ func checkFiles(t *testing.T, root string, s sample) {
 		e := s.Effective
 		e.NoProxy.Go = e.NoProxy.For(audience)
 		content, err := render.EnvironmentFile(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		controlplanetest.Require(t, err)
 		return string(content)
 	}
 	certificates := "/etc/ssl/certs/fairlead-1.pem"
@@ -104,7 +97,7 @@ func checkFiles(t *testing.T, root string, s sample) {
 }
 
 func TestIgnitionTakesEveryKindOfMachine(t *testing.T) {
-	program := validator(t)
+	program := controlplanetest.Tool(t, tools.IgnitionValidate)
 	relayed := newInternet(t).configuration(t)
 	relayed.Node.Delivery = resolve.DeliveryRelay
 	relayed.Node.Relay = resolve.MachineRelay{Image: "registry.example/fairlead-relay:1", Binary: "/opt/fairlead/bin/fairlead-relay"}
@@ -118,10 +111,7 @@ func TestIgnitionTakesEveryKindOfMachine(t *testing.T) {
 	} {
 		for _, variant := range []ignition.Variant{ignition.Flatcar, ignition.FedoraCoreOS} {
 			t.Run(fmt.Sprintf("%s, %s", name, variant), func(t *testing.T) {
-				config, err := render.Ignition(row.machine, variant)
-				if err != nil {
-					t.Fatal(err)
-				}
+				config := rendered(t, name, row.machine, variant)
 				if said, err := validate(t, program, config); err != nil || !row.says.MatchString(said) {
 					t.Errorf("%v\n%s", err, said)
 				}
@@ -160,7 +150,7 @@ func checkEmpty(t *testing.T, root string, _ resolve.Effective) {
 
 func TestTheJudgesRefuseWhatIsWrong(t *testing.T) {
 	wrong := []byte(`{"ignition":{"version":"3.3.0"},"storage":{"files":[{"path":"etc/x"}]}}`)
-	if said, err := validate(t, validator(t), wrong); err == nil {
+	if said, err := validate(t, controlplanetest.Tool(t, tools.IgnitionValidate), wrong); err == nil {
 		t.Errorf("ignition-validate takes a relative path: %s", said)
 	}
 	if said, err := apply(t, t.TempDir(), decode(t, wrong)); err == nil {

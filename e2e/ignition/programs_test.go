@@ -17,6 +17,9 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/core/render/ignition"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
 // ignitionProgram is Debian's, 2.14, which takes configs up to 3.3.0. Called
@@ -38,7 +41,9 @@ func apply(t *testing.T, root string, config any) (string, error) {
 	cmd := exec.CommandContext(ctx, ignitionProgram, "--root", root, "-")
 	cmd.Args[0] = "ignition-apply"
 	cmd.Env = []string{"container=test", "PATH=" + os.Getenv("PATH")} // it writes nothing outside containers
-	cmd.Stdin = bytes.NewReader(encode(t, config))
+	text, err := json.Marshal(config)
+	controlplanetest.Require(t, err)
+	cmd.Stdin = bytes.NewReader(text)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -52,25 +57,20 @@ func validate(t *testing.T, program string, config []byte) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-func validator(t *testing.T) string {
+// rendered is the config that Fairlead writes for a machine, which the error names so.
+func rendered(t *testing.T, name any, machine resolve.Effective, variant ignition.Variant) []byte {
 	t.Helper()
-	program := controlplanetest.Tool(t, tools.IgnitionValidate)
-	return program
-}
-
-func encode(t *testing.T, config any) []byte {
-	t.Helper()
-	text, err := json.Marshal(config)
-	controlplanetest.Require(t, err)
-	return text
+	config, err := render.Ignition(machine, variant)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return config
 }
 
 func decode(t *testing.T, text []byte) ignitionConfig {
 	t.Helper()
 	var config ignitionConfig
-	if err := json.Unmarshal(text, &config); err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, json.Unmarshal(text, &config))
 	return config
 }
 
