@@ -77,9 +77,7 @@ func startAll(ctx context.Context, cp *controlplane.ControlPlane) error {
 
 func (f *fleet) must(err error) {
 	f.Helper()
-	if err != nil {
-		f.Fatal(err)
-	}
+	controlplanetest.Require(f, err)
 }
 
 // awaitObject awaits that an object of this test's namespace is as it should be, and returns it.

@@ -32,29 +32,22 @@ func (n *Network) StartRegistry(ctx context.Context, where Namespace, address st
 	if err := available("docker-registry"); err != nil {
 		return nil, err
 	}
-	certificate, key, err := authority.Issue(append(names, address)...)
-	if err != nil {
-		return nil, err
-	}
-	name := "registry-" + address
-	if err := os.Mkdir(n.Path(Dir, name), 0o755); err != nil {
+	name, listen := "registry-"+address, net.JoinHostPort(address, "443")
+	folder := Dir + "/" + name
+	if err := os.Mkdir(n.Path(folder), 0o755); err != nil {
 		return nil, fmt.Errorf("configure the registry: %w", err)
 	}
-	listen := net.JoinHostPort(address, "443")
-	folder := Dir + "/" + name
-	for file, content := range map[string]string{
-		"tls.crt": string(certificate),
-		"tls.key": string(key),
-		"config.yml": fmt.Sprintf(`version: 0.1
+	if _, _, _, err := authority.Write(n.Path(folder), append(names, address)...); err != nil {
+		return nil, fmt.Errorf("configure the registry: %w", err)
+	}
+	config := fmt.Sprintf(`version: 0.1
 storage: {filesystem: {rootdirectory: %[1]s/images}}
 http: {addr: "%[2]s", tls: {certificate: %[1]s/tls.crt, key: %[1]s/tls.key}}
-`, folder, listen),
-	} {
-		if err := os.WriteFile(n.Path(folder, file), []byte(content), 0o600); err != nil {
-			return nil, fmt.Errorf("configure the registry: %w", err)
-		}
+`, folder, listen)
+	if err := os.WriteFile(n.Path(folder, "config.yml"), []byte(config), 0o600); err != nil {
+		return nil, fmt.Errorf("configure the registry: %w", err)
 	}
-	_, err = n.Start(ctx, where, process.Spec{
+	_, err := n.Start(ctx, where, process.Spec{
 		Name: name, Path: "docker-registry", Args: []string{"serve", folder + "/config.yml"},
 		Ready: n.Answers(where, listen),
 	})

@@ -3,7 +3,6 @@ package tunnels_test
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net"
 	"slices"
 	"strconv"
@@ -86,26 +85,12 @@ func newPlainCluster(t *testing.T, options controlplane.Options, authority *mach
 	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
 	certificate, key, err := authority.Issue("konnectivity-agent")
 	controlplanetest.Require(t, err)
-	controlplanetest.Require(t, cp.Apply(t.Context(), fmt.Appendf(nil, `
-apiVersion: v1
-kind: ServiceAccount
-metadata: {name: konnectivity-agent, namespace: %[1]s}
----
-apiVersion: v1
-kind: ConfigMap # of kube-controller-manager, which is not told of this authority
-metadata: {name: kube-root-ca.crt, namespace: %[1]s}
-data: {ca.crt: %[2]q}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: konnectivity-ca-bundle, namespace: %[1]s}
-data: {ca.crt: %[2]q}
----
-apiVersion: v1
-kind: Secret
-metadata: {name: konnectivity-agent, namespace: %[1]s}
-stringData: {tls.crt: %[3]q, tls.key: %[4]q}
-`, agents, authority.PEM(), certificate, key)))
+	_, err = cp.ServiceAccount(t.Context(), agents, "konnectivity-agent")
+	controlplanetest.Require(t, err)
+	ca := map[string]string{"ca.crt": string(authority.PEM())}
+	c.putConfig(t, agents, "kube-root-ca.crt", ca) // of kube-controller-manager, which is not told of this authority
+	c.putConfig(t, agents, "konnectivity-ca-bundle", ca)
+	c.put(t, agents, "konnectivity-agent", map[string][]byte{"tls.crt": certificate, "tls.key": key})
 	c.setSecret(t, agents, plainURL(credential))
 	return c
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/command"
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/tier"
@@ -98,12 +99,11 @@ func proxyConfig(t *testing.T, flags ...string) any {
 
 // ocmConfig: the real CRD, and a strict API server: a field that it does not know would be refused.
 func ocmConfig(t *testing.T, c *cluster) {
-	dir, err := tools.ModuleDir(t.Context(), tools.ClusterProxy.Module, "open-cluster-management.io/api")
-	controlplanetest.Require(t, err)
-	crd := controlplanetest.ReadFile(t, filepath.Join(dir, "addon", "v1alpha1", "0000_02_addon.open-cluster-management.io_addondeploymentconfigs.crd.yaml"))
-	controlplanetest.Require(t, c.hub.Apply(t.Context(), crd))
-	hub := controlplanetest.Client(t, c.hub.Admin(), nil)
-	hub = client.WithFieldValidation(hub, "Strict")
+	controlplanetest.Require(t, c.hub.Install(t.Context(), controlplane.Content{Name: "AddOnDeploymentConfig", Read: controlplane.FromModule(
+		tools.ClusterProxy.Module, "open-cluster-management.io/api",
+		"addon/v1alpha1/0000_02_addon.open-cluster-management.io_addondeploymentconfigs.crd.yaml",
+	)}))
+	hub := client.WithFieldValidation(controlplanetest.Client(t, c.hub.Admin(), nil), "Strict")
 
 	object := &unstructured.Unstructured{}
 	controlplanetest.Require(t, yaml.Unmarshal(addOnDeploymentConfig(t), object))
