@@ -13,8 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	certutil "k8s.io/client-go/util/cert"
-
+	"github.com/fairlead-io/fairlead/e2e/authority"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/ports"
 	"github.com/fairlead-io/fairlead/e2e/process"
@@ -38,7 +37,7 @@ type Options struct {
 type Provider struct {
 	*process.Process
 	row         row
-	certificate []byte
+	authority   *authority.Authority // of the webhooks' certificate
 	webhooks    *ports.Port
 	diagnostics *ports.Port
 	health      *ports.Port
@@ -82,7 +81,14 @@ func start(ctx context.Context, cp *controlplane.ControlPlane, row row, options 
 		}
 	}
 	certificates := filepath.Join(cp.Dir(), row.tool.Name)
-	if err := p.writeCertificate(certificates); err != nil {
+	p.authority, err = authority.New(row.tool.Name)
+	if err == nil {
+		err = os.MkdirAll(certificates, 0o700)
+	}
+	if err == nil {
+		_, _, _, err = p.authority.Write(certificates, "127.0.0.1")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("make the webhook certificate of %s: %w", row.tool.Name, err)
 	}
 	p.Process, err = cp.Run(ctx, process.Spec{
@@ -114,22 +120,6 @@ func enabled(gates []string) string {
 		list = append(list, gate+"=true")
 	}
 	return strings.Join(list, ",")
-}
-
-// writeCertificate makes the one that the API server is told to expect.
-func (p *Provider) writeCertificate(dir string) error {
-	certificate, key, err := certutil.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
-	if err != nil {
-		return err
-	}
-	p.certificate = certificate
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	return errors.Join(
-		os.WriteFile(filepath.Join(dir, "tls.crt"), certificate, 0o600),
-		os.WriteFile(filepath.Join(dir, "tls.key"), key, 0o600),
-	)
 }
 
 func (p *Provider) ready(ctx context.Context) error {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -32,11 +30,7 @@ const (
 // Service that there is not, and returns when the API server asks them: it takes a moment to notice, and
 // until then takes objects without their defaults and without any check.
 func (p *Provider) registerWebhooks(ctx context.Context, cp *controlplane.ControlPlane) error {
-	dir, err := tools.ModuleDir(ctx, tools.ClusterAPI, module)
-	if err != nil {
-		return err
-	}
-	manifest, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(p.row.folder), "config", "webhook", "manifests.yaml"))
+	manifest, err := controlplane.FromModule(tools.ClusterAPI, module, p.row.folder+"/config/webhook/manifests.yaml")(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,7 +76,7 @@ func (p *Provider) configurations(manifest []byte) ([]client.Object, error) {
 
 func (p *Provider) redirect(config *admissionv1.WebhookClientConfig) {
 	config.URL = ptr.To("https://" + p.webhooks.Address() + ptr.Deref(config.Service.Path, ""))
-	config.Service, config.CABundle = nil, p.certificate
+	config.Service, config.CABundle = nil, p.authority.PEM()
 }
 
 var askedOnce = regexp.MustCompile(`controller_runtime_webhook_requests_total\{code="200",webhook="/(mutate|validate)-[^"]*"\} [1-9]`)

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	_ "embed"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -193,9 +192,7 @@ func (v frp) site(t *testing.T, c *cluster, url string) *site {
 	controlplanetest.Require(t, err)
 	// Somebody in the hub, whose DNS leads the tunnel's name to frps, reads an object of the cluster that was written without a
 	// tunnel.
-	front := func(ctx context.Context) (net.Conn, error) {
-		return s.network.Dial(ctx, machine.Internet, machine.HubAddress+":443")
-	}
+	front := s.dial(machine.Internet, machine.HubAddress+":443")
 	s.ask = func(ctx context.Context) error {
 		nonce := rand.Text()
 		s.putConfig(t, s.namespace, "note", map[string]string{"nonce": nonce})

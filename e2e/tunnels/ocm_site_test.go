@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -79,9 +78,7 @@ func (s *ocmSite) startHub(t *testing.T) {
 
 // get asks the user server, as somebody on the hub. What the answer is, if it is not 200, is the error.
 func (s *ocmSite) get(ctx context.Context, path string, headers ...string) (string, error) {
-	dial := func(ctx context.Context) (net.Conn, error) {
-		return s.network.Dial(ctx, machine.Internet, machine.HubAddress+":9092")
-	}
+	dial := s.dial(machine.Internet, machine.HubAddress+":9092")
 	status, body, err := get(ctx, dial, &tls.Config{RootCAs: s.authority.Pool()}, "https://"+userServer+":9092/"+managed+path, headers...)
 	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("%d: %s", status, body)

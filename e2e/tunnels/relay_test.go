@@ -68,9 +68,7 @@ func (c *cluster) chiselSite(t *testing.T, url string) *site {
 		"server", "--reverse", "--host=" + machine.HubAddress, "--port=443", "--tls-cert=" + crt, "--tls-key=" + key,
 	}})
 	s.ask = func(ctx context.Context) error {
-		return askService(ctx, func(ctx context.Context) (net.Conn, error) {
-			return s.network.Dial(ctx, machine.Internet, net.JoinHostPort(machine.HubAddress, "8000"))
-		})
+		return askService(ctx, s.dial(machine.Internet, machine.HubAddress+":8000"))
 	}
 	return s
 }

@@ -1,7 +1,6 @@
 package tunnels_test
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"os"
@@ -108,9 +107,7 @@ func newSeed(t *testing.T) *site {
 		"--egress-selector-config-file=" + filepath.Join(dir, "egress.yaml"),
 	}}, authority, map[string]any{"optIn": true, "proxy": proxyValues(plainURL(credential))})
 	s := konnectivity034.site(t, c, agents, true)
-	machine.Forward(t.Context(), listener, func(ctx context.Context) (net.Conn, error) {
-		return s.network.Dial(ctx, machine.Internet, net.JoinHostPort(machine.HubAddress, frontPort))
-	})
+	machine.Forward(t.Context(), listener, s.dial(machine.Internet, net.JoinHostPort(machine.HubAddress, frontPort)))
 	return s
 }
 

@@ -67,6 +67,11 @@ func (c *cluster) site(t *testing.T, namespace string, ports ...int) *site {
 	return s
 }
 
+// dial connects to an address from one of the networks.
+func (s *site) dial(from machine.Namespace, address string) func(context.Context) (net.Conn, error) {
+	return func(ctx context.Context) (net.Conn, error) { return s.network.Dial(ctx, from, address) }
+}
+
 // bridge lets a network reach an API server, which listens on this machine's loopback interface.
 func (s *site) bridge(t *testing.T, where machine.Namespace, address string, to *controlplane.ControlPlane) {
 	t.Helper()
@@ -160,9 +165,7 @@ func (s *site) stopAgents(t *testing.T) {
 // awaitProbe returns when a probe, which the kubelet asks at the pod's address, has this status and says this.
 func (s *site) awaitProbe(t *testing.T, at *corev1.HTTPGetAction, status int, text string) {
 	t.Helper()
-	dial := func(ctx context.Context) (net.Conn, error) {
-		return s.network.Dial(ctx, machine.Corp, net.JoinHostPort(machine.CorpAddress, at.Port.String()))
-	}
+	dial := s.dial(machine.Corp, net.JoinHostPort(machine.CorpAddress, at.Port.String()))
 	controlplanetest.Await(t, at.Path+" to say "+text, func(ctx context.Context) (bool, error) {
 		code, said, err := get(ctx, dial, nil, "http://"+machine.CorpAddress+at.Path)
 		if err == nil && code == status && strings.Contains(said, text) {
