@@ -31,11 +31,7 @@ func TestAnExampleWithAWrongFieldIsNotTaken(t *testing.T) {
 func TestEveryFileOfTheExamplesIsInTheSecretAndForRootAlone(t *testing.T) {
 	f := newFleet(t)
 	secrets := map[bool]*corev1.Secret{}
-	for _, of := range []string{"kubeadm-debian.yaml", "kubeadm-debian-relay.yaml"} {
-		var labels map[string]string
-		if withRelay(of) {
-			labels = map[string]string{"delivery": "relay"}
-		}
+	for of, labels := range map[string]map[string]string{"kubeadm-debian.yaml": nil, "kubeadm-debian-relay.yaml": {"delivery": "relay"}} {
 		cluster := f.cluster(strings.TrimSuffix(of, ".yaml"), labels)
 		f.setEndpoint(cluster)
 		f.must(clusterapi.SetInfrastructureProvisioned(t.Context(), f.client, cluster))
@@ -52,8 +48,9 @@ func TestEveryFileOfTheExamplesIsInTheSecretAndForRootAlone(t *testing.T) {
 			files := f.proxyFiles(object)
 			total += len(files)
 			// Neither control planes nor workers are without. The patches of a ClusterClass add them.
-			if kind := object.GetKind(); len(files) == 0 && example != "clusterclass.yaml" && (kind == "KubeadmControlPlane" || kind == "KubeadmConfigTemplate") {
-				t.Errorf("%s: %s %s takes no file from the Secret", example, kind, object.GetName())
+			needs := example != "clusterclass.yaml" && slices.Contains([]string{"KubeadmControlPlane", "KubeadmConfigTemplate"}, object.GetKind())
+			if needs && len(files) == 0 {
+				t.Errorf("%s: %s %s takes no file from the Secret", example, object.GetKind(), object.GetName())
 			}
 			for _, file := range files {
 				f.checkFile(example, file, secrets[withRelay(example)])

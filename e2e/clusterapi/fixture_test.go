@@ -77,7 +77,9 @@ func startAll(ctx context.Context, cp *controlplane.ControlPlane) error {
 
 func (f *fleet) must(err error) {
 	f.Helper()
-	controlplanetest.Require(f, err)
+	if err != nil {
+		f.Fatal(err)
+	}
 }
 
 // awaitObject awaits that an object of this test's namespace is as it should be, and returns it.
@@ -98,7 +100,7 @@ func withRelay(example string) bool { return strings.HasSuffix(example, "-relay.
 func (f *fleet) cluster(name string, labels map[string]string) *clusterv1.Cluster {
 	f.Helper()
 	cluster := operator.Cluster(f.namespace, name)
-	cluster.Labels = labels
+	cluster.Labels, cluster.Spec.ClusterNetwork.ServiceDomain = labels, ""
 	cluster.Spec.ControlPlaneEndpoint, cluster.Spec.InfrastructureRef.Kind = clusterv1.APIEndpoint{}, "AnyCluster"
 	f.must(f.client.Create(f.Context(), cluster))
 	return cluster

@@ -100,9 +100,5 @@ func waitsFor(c client.Client, config *bootstrapv1.KubeadmConfig) string {
 	if err := c.Get(ctx, client.ObjectKeyFromObject(config), current); err != nil {
 		return err.Error()
 	}
-	condition := meta.FindStatusCondition(current.Status.Conditions, bootstrapv1.KubeadmConfigDataSecretAvailableCondition)
-	if condition == nil {
-		return "no condition"
-	}
-	return condition.Message
+	return fmt.Sprintf("%+v", meta.FindStatusCondition(current.Status.Conditions, bootstrapv1.KubeadmConfigDataSecretAvailableCondition))
 }

@@ -20,15 +20,15 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-// Feature gates that are off by default.
+// Feature gates that are off by default, enabled.
 const (
-	FormatIgnition  = "KubeadmBootstrapFormatIgnition" // without it the webhooks refuse format: ignition
-	ClusterTopology = "ClusterTopology"                // without it the webhooks refuse a ClusterClass
+	FormatIgnition  = "KubeadmBootstrapFormatIgnition=true" // without it the webhooks refuse format: ignition
+	ClusterTopology = "ClusterTopology=true"                // without it the webhooks refuse a ClusterClass
 )
 
 // Options are all optional.
 type Options struct {
-	FeatureGates []string  // to be enabled
+	FeatureGates []string  // as above
 	Progress     io.Writer // is told what takes long: builds
 }
 
@@ -101,9 +101,12 @@ func start(ctx context.Context, cp *controlplane.ControlPlane, row row, options 
 			"--diagnostics-address=" + p.diagnostics.Address(),
 			"--insecure-diagnostics",
 			"--health-addr=" + p.health.Address(),
-			"--feature-gates=" + enabled(options.FeatureGates),
+			"--feature-gates=" + strings.Join(options.FeatureGates, ","),
 		},
-		Ready: p.ready,
+		Ready: func(ctx context.Context) error {
+			_, err := process.Get(ctx, "http://"+p.health.Address()+"/readyz")
+			return err
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -112,17 +115,4 @@ func start(ctx context.Context, cp *controlplane.ControlPlane, row row, options 
 		return nil, errors.Join(fmt.Errorf("register the webhooks of %s: %w", row.tool.Name, err), p.Stop())
 	}
 	return p, nil
-}
-
-func enabled(gates []string) string {
-	var list []string
-	for _, gate := range gates {
-		list = append(list, gate+"=true")
-	}
-	return strings.Join(list, ",")
-}
-
-func (p *Provider) ready(ctx context.Context) error {
-	_, err := process.Get(ctx, "http://"+p.health.Address()+"/readyz")
-	return err
 }

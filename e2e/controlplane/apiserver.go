@@ -25,7 +25,11 @@ func (cp *ControlPlane) StartAPIServer(ctx context.Context) (err error) {
 	if cp.apiServer != nil {
 		return nil
 	}
-	if err := os.WriteFile(cp.dir.auditPolicy(), cp.auditPolicy(), 0o600); err != nil {
+	policy := cp.options.AuditPolicy
+	if policy == nil {
+		policy = auditPolicy
+	}
+	if err := os.WriteFile(cp.dir.auditPolicy(), policy, 0o600); err != nil {
 		return fmt.Errorf("write audit policy: %w", err)
 	}
 	cp.apiServer, err = cp.Run(ctx, process.Spec{

@@ -62,25 +62,22 @@ func (cp *ControlPlane) ApplyObjects(ctx context.Context, objects ...*unstructur
 	return cp.applyEach(ctx, objects[split:])
 }
 
+// applyEach fills in the namespace as kubectl does.
 func (cp *ControlPlane) applyEach(ctx context.Context, objects []*unstructured.Unstructured) error {
 	for _, object := range objects {
-		if err := cp.applyOne(ctx, object.DeepCopy()); err != nil {
+		object = object.DeepCopy() // gets the server's answer
+		namespaced, err := cp.client.IsObjectNamespaced(object)
+		if namespaced && object.GetNamespace() == "" {
+			object.SetNamespace(metav1.NamespaceDefault)
+		}
+		if err == nil {
+			err = cp.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), fieldOwner, client.ForceOwnership)
+		}
+		if err != nil {
 			return fmt.Errorf("apply %s %s: %w", object.GetKind(), client.ObjectKeyFromObject(object), err)
 		}
 	}
 	return nil
-}
-
-// applyOne fills in the namespace as kubectl does, and the server's answer.
-func (cp *ControlPlane) applyOne(ctx context.Context, object *unstructured.Unstructured) error {
-	namespaced, err := cp.client.IsObjectNamespaced(object)
-	if err != nil {
-		return err
-	}
-	if namespaced && object.GetNamespace() == "" {
-		object.SetNamespace(metav1.NamespaceDefault)
-	}
-	return cp.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), fieldOwner, client.ForceOwnership)
 }
 
 const (
@@ -126,10 +123,9 @@ func parse(manifest []byte, unmarshal func([]byte, any, ...utilyaml.JSONOpt) err
 		if err := unmarshal(document, &object.Object); err != nil {
 			return nil, fmt.Errorf("parse manifest: %w", err)
 		}
-		if len(object.Object) == 0 {
-			continue // nothing but comments
+		if len(object.Object) > 0 { // more than comments
+			objects = append(objects, object)
 		}
-		objects = append(objects, object)
 	}
 }
 

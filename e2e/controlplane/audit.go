@@ -25,13 +25,6 @@ import (
 //go:embed audit-policy.yaml
 var auditPolicy []byte
 
-func (cp *ControlPlane) auditPolicy() []byte {
-	if cp.options.AuditPolicy != nil {
-		return cp.options.AuditPolicy
-	}
-	return auditPolicy
-}
-
 // AuditMark is a place in the audit log. The zero mark is its beginning.
 type AuditMark int64
 

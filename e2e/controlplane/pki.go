@@ -1,10 +1,7 @@
 package controlplane
 
 import (
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"fmt"
-	"net"
 	"os"
 
 	"k8s.io/client-go/util/keyutil"
@@ -32,20 +29,7 @@ func writePKI(dir directory, hosts []string) (made pki, err error) {
 	if made.client, err = authority.New(caCommonName + clientCA); err != nil {
 		return made, err
 	}
-	serving := &x509.Certificate{
-		Subject:     pkix.Name{CommonName: "kube-apiserver"},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		DNSNames:    []string{"localhost", "kubernetes.default.svc"},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	for _, host := range hosts {
-		if ip := net.ParseIP(host); ip != nil {
-			serving.IPAddresses = append(serving.IPAddresses, ip)
-		} else {
-			serving.DNSNames = append(serving.DNSNames, host)
-		}
-	}
-	certificate, key, err := made.serving.IssueFrom(serving)
+	certificate, key, err := made.serving.Issue(append([]string{"kubernetes.default.svc", "localhost", "127.0.0.1"}, hosts...)...)
 	if err != nil {
 		return made, err
 	}

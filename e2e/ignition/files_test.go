@@ -27,7 +27,7 @@ func TestTheNewestIgnitionTakesEveryConfigWithoutAComplaint(t *testing.T) {
 		if said, err := validate(t, program, config); err != nil || !insecure.MatchString(said) {
 			t.Errorf("%s: %v\n%s", s, err, said)
 		}
-		want := &proxy{s.Effective.HTTP.Reveal(), s.Effective.HTTPS.Reveal(), entries(s.Effective.NoProxy.Go)}
+		want := &proxy{s.Effective.HTTP.Reveal(), s.Effective.HTTPS.Reveal(), s.Effective.NoProxy.Go.Texts()}
 		got := decode(t, config)
 		if diff := cmp.Diff(want, got.Ignition.Proxy); diff != "" || got.Ignition.Version != "3.3.0" {
 			t.Errorf("%s: %s", s, diff)

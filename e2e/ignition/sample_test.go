@@ -31,11 +31,3 @@ func allSamples(t *testing.T) []sample {
 	}
 	return all
 }
-
-func entries(list noproxy.List) []string {
-	var texts []string
-	for _, item := range list {
-		texts = append(texts, item.Entry.String())
-	}
-	return texts
-}

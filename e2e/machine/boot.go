@@ -156,11 +156,11 @@ func (m *Machine) awaitSystemd(ctx context.Context) error {
 // findLeader finds the process that is number 1 in the machine: the child of systemd-nspawn, which is the
 // child of nsenter.
 func (m *Machine) findLeader() error {
-	nspawn, err := onlyChild(m.process.PID())
+	nspawn, err := OnlyChild(m.process.PID())
 	if err != nil {
 		return err
 	}
-	leader, err := onlyChild(nspawn)
+	leader, err := OnlyChild(nspawn)
 	if err != nil {
 		return err
 	}

@@ -143,8 +143,8 @@ func output(ctx context.Context, stdin string, environment []string, command ...
 	return out, nil
 }
 
-// onlyChild is the process that another one has started.
-func onlyChild(parent int) (int, error) {
+// OnlyChild is the process that another one has started: of a program in a network, which nsenter starts, the program.
+func OnlyChild(parent int) (int, error) {
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", parent))
 	if err != nil {
 		return 0, fmt.Errorf("find the child of process %d: %w", parent, err)

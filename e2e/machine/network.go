@@ -97,7 +97,7 @@ func Start(ctx context.Context) (*Network, error) {
 		},
 	})
 	if err == nil {
-		n.init, err = onlyChild(n.process.PID())
+		n.init, err = OnlyChild(n.process.PID())
 	}
 	if err != nil {
 		return nil, errors.Join(err, n.Close())

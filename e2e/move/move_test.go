@@ -133,18 +133,11 @@ func checkArrived(t *testing.T, target *management, secrets map[string]*corev1.S
 // checkBrought: what the target's operator would make by itself is there before it does.
 func checkBrought(t *testing.T, target *management, mark controlplane.AuditMark) {
 	t.Helper()
-	events, err := target.cp.AuditEvents(mark, controlplane.Writes, controlplane.ByUserAgent("clusterctl"))
-	controlplanetest.Require(t, err)
-	brought := map[string]bool{}
-	for _, e := range events {
-		if e.Verb == "create" && e.ObjectRef.Namespace == namespace {
-			brought[e.ObjectRef.Resource+"/"+e.ObjectRef.Name] = true
-		}
-	}
+	brought := target.writes(t, mark, controlplane.ByUserAgent("clusterctl"))
 	for _, object := range []string{
 		"proxyoverrides/mycluster", "proxyreports/mycluster", "secrets/mycluster-cluster-values", "secrets/mycluster-systemd-proxy",
 	} {
-		if !brought[object] {
+		if !slices.Contains(brought, "create "+object) {
 			t.Errorf("%s was not moved; what was: %v", object, brought)
 		}
 	}
@@ -174,7 +167,7 @@ func checkLeft(t *testing.T, source *management, w *witness, secrets map[string]
 			t.Error(write)
 		}
 	}
-	for _, write := range source.writes(t, mark, controlplane.OnResource("fairlead.io", "proxyreports")) {
+	for _, write := range source.writes(t, mark, controlplane.ByUser(operator.User), controlplane.OnResource("fairlead.io", "proxyreports")) {
 		if strings.HasPrefix(write, "create") && strings.HasSuffix(write, cluster) {
 			t.Error(write)
 		}
@@ -243,16 +236,17 @@ func (m *management) mark(t *testing.T) controlplane.AuditMark {
 // secretWrites are the operator's since then.
 func (m *management) secretWrites(t *testing.T, since controlplane.AuditMark) []string {
 	t.Helper()
-	return m.writes(t, since, controlplane.OnResource("", "secrets"))
+	return m.writes(t, since, controlplane.ByUser(operator.User), controlplane.OnResource("", "secrets"))
 }
 
-func (m *management) writes(t *testing.T, since controlplane.AuditMark, on controlplane.AuditCondition) (found []string) {
+// writes are those in the namespace, such as "create secrets/mycluster-systemd-proxy".
+func (m *management) writes(t *testing.T, since controlplane.AuditMark, conditions ...controlplane.AuditCondition) (found []string) {
 	t.Helper()
-	events, err := m.cp.AuditEvents(since, controlplane.Writes, controlplane.ByUser(operator.User), on)
+	events, err := m.cp.AuditEvents(since, append(conditions, controlplane.Writes)...)
 	controlplanetest.Require(t, err)
 	for _, e := range events {
 		if e.ObjectRef.Namespace == namespace {
-			found = append(found, e.Verb+" "+e.ObjectRef.Name)
+			found = append(found, e.Verb+" "+e.ObjectRef.Resource+"/"+e.ObjectRef.Name)
 		}
 	}
 	return found

@@ -24,8 +24,10 @@ const (
 func checkNotSelected(t *testing.T, source, target *management, run func()) {
 	t.Helper()
 	source.report(t, next)
-	for _, m := range []*management{source, target} {
-		m.selectNothing(t)
+	for _, m := range []*management{source, target} { // the CorporateProxy is there, but with a selector that nothing matches
+		proxy := &v1alpha1.CorporateProxy{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"clusterSelector":{"matchLabels":{"typo":"yes"}}}}`))
+		controlplanetest.Require(t, m.client.Patch(t.Context(), proxy, patch))
 	}
 	source.createWorkload(t, plain)
 	source.report(t, plain)
@@ -47,14 +49,6 @@ func checkNotSelected(t *testing.T, source, target *management, run func()) {
 			t.Error(write)
 		}
 	}
-}
-
-// selectNothing leaves the CorporateProxy there, but with a selector that nothing matches.
-func (m *management) selectNothing(t *testing.T) {
-	t.Helper()
-	proxy := &v1alpha1.CorporateProxy{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"clusterSelector":{"matchLabels":{"typo":"yes"}}}}`))
-	controlplanetest.Require(t, m.client.Patch(t.Context(), proxy, patch))
 }
 
 // checkKept awaits that the operator has decided, and said that the Secrets stay.

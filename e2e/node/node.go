@@ -65,10 +65,12 @@ func (n *Node) Run(ctx context.Context, pod *corev1.Pod, container string) (stri
 }
 
 func (n *Node) start(ctx context.Context, pod *corev1.Pod, name string) (*process.Process, error) {
-	container, err := find(pod, name)
-	if err != nil {
-		return nil, err
+	all := slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers)
+	at := slices.IndexFunc(all, func(c corev1.Container) bool { return c.Name == name })
+	if at < 0 {
+		return nil, errors.New("the pod has no such container")
 	}
+	container := &all[at]
 	variables, err := n.variables(ctx, pod, container)
 	if err != nil {
 		return nil, fmt.Errorf("CreateContainerConfigError: %w", err)
@@ -101,16 +103,6 @@ func (n *Node) start(ctx context.Context, pod *corev1.Pod, name string) (*proces
 		_ = mounts.Close() // it was read only
 	}()
 	return p, nil
-}
-
-func find(pod *corev1.Pod, name string) (*corev1.Container, error) {
-	all := slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers)
-	for i := range all {
-		if all[i].Name == name {
-			return &all[i], nil
-		}
-	}
-	return nil, fmt.Errorf("the pod has no such container")
 }
 
 // program is the file that the container's command, or its image, stands for. The command has no $(NAME) any more.

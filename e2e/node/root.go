@@ -35,8 +35,8 @@ func (n *Node) mounts(pod *corev1.Pod, container *corev1.Container) (*os.File, e
 
 // makeRoot runs in the container's mount namespace.
 func makeRoot(pod *corev1.Pod, container *corev1.Container) error {
-	r, err := newRoot(inside(pod, "root"))
-	if err != nil {
+	r := &root{path: inside(pod, "root"), own: map[string]bool{}}
+	if err := r.copy("/"); err != nil {
 		return err
 	}
 	volumeMounts := slices.Clone(container.VolumeMounts)
@@ -66,11 +66,6 @@ func makeRoot(pod *corev1.Pod, container *corev1.Container) error {
 type root struct {
 	path string
 	own  map[string]bool // folders that are in memory, or a volume
-}
-
-func newRoot(path string) (*root, error) {
-	r := &root{path: path, own: map[string]bool{}}
-	return r, r.copy("/")
 }
 
 // copy makes a folder one in memory, which has what this machine has there.

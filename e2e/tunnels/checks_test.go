@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -191,8 +190,7 @@ func (s *site) checkRotation(t *testing.T, pod *corev1.Pod, url func(string) str
 // program is the one that nsenter has started for a container.
 func program(t *testing.T, p *process.Process) int {
 	t.Helper()
-	children := controlplanetest.ReadFile(t, fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", p.PID()))
-	pid, err := strconv.Atoi(strings.TrimSpace(string(children)))
+	pid, err := machine.OnlyChild(p.PID())
 	controlplanetest.Require(t, err)
 	return pid
 }

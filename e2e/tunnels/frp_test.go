@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -92,13 +93,8 @@ func (s *site) checkVariable(t *testing.T, pod *corev1.Pod) {
 	want := corev1.EnvVar{Name: "http_proxy", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 		LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}, Key: "http_proxy",
 	}}}
-	var got corev1.EnvVar
-	for _, e := range pod.Spec.Containers[0].Env {
-		if e.Name == want.Name {
-			got = e
-		}
-	}
-	if diff := gocmp.Diff(want, got); diff != "" {
+	got := slices.DeleteFunc(slices.Clone(pod.Spec.Containers[0].Env), func(e corev1.EnvVar) bool { return e.Name != want.Name })
+	if diff := gocmp.Diff([]corev1.EnvVar{want}, got); diff != "" {
 		t.Errorf("the variable of the pod (-want +got):\n%s", diff)
 	}
 }
