@@ -130,10 +130,12 @@ func (cp *ControlPlane) AdminKubeconfig() string { return cp.dir.adminKubeconfig
 // Stop ends all programs and removes all files. It may be called more than once.
 func (cp *ControlPlane) Stop() error {
 	errs := []error{cp.stop(&cp.controllerManager), cp.stop(&cp.apiServer), cp.stop(&cp.etcd)}
-	for _, port := range []*ports.Port{cp.managerPort, cp.port} {
-		if port != nil {
-			_ = port.Release()
-		}
+	if cp.controllerManager == nil && cp.managerPort != nil {
+		errs = append(errs, cp.managerPort.Release())
+		cp.managerPort = nil
+	}
+	if cp.port != nil {
+		_ = cp.port.Release()
 	}
 	return errors.Join(append(errs, cp.dir.remove())...)
 }
