@@ -2,7 +2,6 @@ package clusterapi_test
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -89,7 +88,9 @@ func (f *fleet) workersTemplate() *bootstrapv1.KubeadmConfigTemplate {
 // awaitOnly awaits the only object of a kind in this test's namespace.
 func awaitOnly[L client.ObjectList](f *fleet, list L, options ...client.ListOption) L {
 	f.Helper()
-	controlplanetest.Await(f, fmt.Sprintf("one in %T", list), func(ctx context.Context) (bool, error) {
+	kind, err := f.client.GroupVersionKindFor(list)
+	f.must(err)
+	controlplanetest.Await(f, "one in the "+kind.Kind, func(ctx context.Context) (bool, error) {
 		if err := f.client.List(ctx, list, append(options, client.InNamespace(f.namespace))...); err != nil {
 			return false, err
 		}

@@ -52,6 +52,6 @@ func (f *fleet) provision() {
 	f.Helper()
 	clusters := &unstructured.UnstructuredList{}
 	clusters.SetAPIVersion(vsphereAPI)
-	clusters.SetKind("VSphereCluster")
+	clusters.SetKind("VSphereClusterList")
 	f.setProvisioned(&awaitOnly(f, clusters).Items[0], `{"controlPlaneEndpoint":{"host":"`+endpointHost+`","port":6443}}`)
 }

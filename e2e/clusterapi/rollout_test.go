@@ -2,6 +2,7 @@ package clusterapi_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func TestClusterAPIReplacesTheMachinesThatFairleadCountsAsOutdated(t *testing.T)
 		if len(machines) != 1 || machines[0].Name == old.Name {
 			report := &v1alpha1.ProxyReport{}
 			err := f.client.Get(ctx, client.ObjectKeyFromObject(cluster), report)
-			return false, fmt.Errorf("%d machines, report: %+v (%w)", len(machines), report.Status.Rollout, err)
+			return false, errors.Join(err, fmt.Errorf("%d machines, report: %+v", len(machines), report.Status.Rollout))
 		}
 		current = machines[0]
 		return true, nil
