@@ -2,6 +2,7 @@
 package page
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,9 @@ import (
 	"time"
 
 	"golang.org/x/net/html"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 // theme is the preference of a reader's system.
@@ -26,35 +30,36 @@ const (
 // scheme is Chromium's number for it: blink/public/mojom/css/preferred_color_scheme.mojom.
 var scheme = map[theme]string{dark: "0", light: "1"}
 
+const (
+	browser  = "chromium"
+	patience = 5 * time.Minute // for what it does with one page
+)
+
 // window is the size of the browser's, in pixels.
 type window struct{ width, height int }
 
-// browser returns Chromium, or skips the test; in CI that would hide that nothing is looked at.
-func browser(t *testing.T) string {
+// installed returns the path of a program, or skips the test; in CI that would hide that nothing is looked at.
+func installed(t *testing.T, program string) string {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil && os.Getenv("CI") == "true" {
-		t.Fatal(err, "(make deps installs it)")
-	}
+	path, err := exec.LookPath(program)
 	if err != nil {
-		t.Skip(err, "(make deps installs it)")
+		controlplanetest.Require(t, fmt.Errorf("%w: %w (make deps installs it)", tools.ErrUnavailable, err))
 	}
+	return path
+}
+
+// write makes a file of the test's own, and returns its path.
+func write(t *testing.T, name string, content []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	controlplanetest.Require(t, os.WriteFile(path, content, 0o600))
 	return path
 }
 
 // browse opens a page and returns what the browser prints.
 func browse(t *testing.T, page string, as theme, size window, arguments ...string) string {
 	t.Helper()
-	// Not t.TempDir: a child of the browser may outlive it for a moment and write there.
-	profile, err := os.MkdirTemp("", "chromium")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(profile)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	arguments = append(common(profile, as, size), arguments...)
-	cmd := exec.CommandContext(ctx, browser(t), append(arguments, "file://"+page)...)
+	cmd := chromium(t, as, size, append(arguments, "file://"+page)...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -64,33 +69,32 @@ func browse(t *testing.T, page string, as theme, size window, arguments ...strin
 	return string(out)
 }
 
-// common are the arguments of every browser.
-func common(profile string, as theme, size window) []string {
-	return []string{
+// chromium is the command of a browser with a profile of its own.
+func chromium(t *testing.T, as theme, size window, arguments ...string) *exec.Cmd {
+	t.Helper()
+	// Not t.TempDir: a child of the browser may outlive it for a moment and write there.
+	profile, err := os.MkdirTemp("", "chromium")
+	controlplanetest.Require(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(profile) })
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return exec.CommandContext(ctx, installed(t, browser), append([]string{
 		"--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--force-device-scale-factor=1",
 		"--user-data-dir=" + profile,
 		"--blink-settings=preferredColorScheme=" + scheme[as],
 		fmt.Sprintf("--window-size=%d,%d", size.width, size.height),
-	}
+	}, arguments...)...)
 }
 
 // measure runs a script in the page, which has none of its own, and returns
 // what it returns.
 func measure(t *testing.T, page, script string, as theme, size window, into any) {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := controlplanetest.ReadFile(t, page)
 	added := "<script>document.documentElement.dataset.result = JSON.stringify((() => {" + script + "})())</script></body>"
-	scripted := filepath.Join(t.TempDir(), "scripted.html")
-	if err := os.WriteFile(scripted, []byte(strings.Replace(string(text), "</body>", added, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	scripted := write(t, "scripted.html", bytes.Replace(text, []byte("</body>"), []byte(added), 1))
 	tree, err := html.Parse(strings.NewReader(browse(t, scripted, as, size, "--dump-dom")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	for node := range tree.Descendants() {
 		for _, attribute := range node.Attr {
 			if attribute.Key == "data-result" {

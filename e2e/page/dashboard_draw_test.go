@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 )
 
 const dashboardTemplate = "testdata/dashboard.html"
@@ -79,12 +81,8 @@ func draw(t *testing.T, d dashboard, answers [][]series) []byte {
 	}
 	var out bytes.Buffer
 	made, err := template.New("dashboard").Parse(readFile(t, dashboardTemplate))
-	if err == nil {
-		err = made.Execute(&out, page)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, made.Execute(&out, page))
 	return out.Bytes()
 }
 

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/internal/core/picture/picturetest"
 	"github.com/fairlead-io/fairlead/internal/manager/controller"
 )
@@ -68,9 +69,7 @@ func record(t *testing.T, dashboard string) string {
 	for at := morning.Add(-shown - 10*time.Minute); !at.After(morning); at = at.Add(between) {
 		advance(fleet, writes, looks, at)
 		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
+		controlplanetest.Require(t, err)
 		for _, family := range families {
 			if name := family.GetName(); slices.Contains(asked, name) {
 				for _, metric := range family.GetMetric() {

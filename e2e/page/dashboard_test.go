@@ -1,11 +1,9 @@
 package page
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -13,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/ports"
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
@@ -85,49 +84,27 @@ func dashboardPage(t *testing.T) (page, made string) {
 			answers[i] = append(answers[i], ask(target.Expr, target.Instant)...)
 		}
 	}
-	page = filepath.Join(t.TempDir(), "dashboard.html")
-	if err := os.WriteFile(page, draw(t, d, answers), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return page, digest(text + recorded + readFile(t, dashboardTemplate))
+	return write(t, "dashboard.html", draw(t, d, answers)), digest(text + recorded + readFile(t, dashboardTemplate))
 }
 
 // startPrometheus starts a real Prometheus with the recorded metrics, and returns a function that asks it.
 func startPrometheus(t *testing.T, recorded string) func(expr string, instant bool) []series {
 	t.Helper()
-	for _, program := range []string{"prometheus", "promtool"} {
-		if _, err := exec.LookPath(program); err != nil && os.Getenv("CI") != "true" {
-			t.Skip(err, "(make deps installs it)")
-		}
-	}
-	folder := t.TempDir()
-	file, config, data := filepath.Join(folder, "recorded"), filepath.Join(folder, "config"), filepath.Join(folder, "data")
-	for name, text := range map[string]string{file: recorded, config: ""} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if out, err := exec.CommandContext(t.Context(), "promtool", "tsdb", "create-blocks-from", "openmetrics", file, data).CombinedOutput(); err != nil {
+	file, config, folder := write(t, "recorded", []byte(recorded)), write(t, "config", nil), t.TempDir()
+	data := filepath.Join(folder, "data")
+	promtool := exec.CommandContext(t.Context(), installed(t, "promtool"), "tsdb", "create-blocks-from", "openmetrics", file, data)
+	if out, err := promtool.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	port, err := ports.Reserve()
-	if err == nil {
-		err = port.Release()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, port.Release())
 	started, err := process.Start(t.Context(), process.Spec{
-		Name: "prometheus", Path: "prometheus", LogFile: filepath.Join(folder, "log"),
-		Args: []string{"--config.file=" + config, "--storage.tsdb.path=" + data, "--storage.tsdb.retention.time=100y", "--web.listen-address=" + port.Address()},
-		Ready: func(ctx context.Context) error {
-			_, err := process.Get(ctx, "http://"+port.Address()+"/-/ready")
-			return err
-		},
+		Name: "prometheus", Path: installed(t, "prometheus"), LogFile: filepath.Join(folder, "log"),
+		Args:  []string{"--config.file=" + config, "--storage.tsdb.path=" + data, "--storage.tsdb.retention.time=100y", "--web.listen-address=" + port.Address()},
+		Ready: process.Answers("http://" + port.Address() + "/-/ready"),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	t.Cleanup(func() { _ = started.Stop() })
 	return func(expr string, instant bool) []series {
 		return query(t, "http://"+port.Address()+"/api/v1/query", expr, instant)

@@ -2,18 +2,15 @@ package page
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/internal/cli/pictured"
 	"github.com/fairlead-io/fairlead/internal/core/diagnosis"
 	"github.com/fairlead-io/fairlead/internal/core/picture"
@@ -23,24 +20,13 @@ import (
 // fleet is the page of "fairlead status -o html" about so many clusters, at a time that does not change.
 func fleet(t *testing.T, clusters int) []byte {
 	t.Helper()
-	browser(t)
-	now := time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
-	in := picture.Input{Now: now, OperatorNamespace: "fairlead-system", Lease: &diagnosis.Lease{Holder: "pod", Renewed: now, Duration: 15 * time.Second}}
-	in.Reports, in.Proxies, in.Clusters = picturetest.Fleet(clusters, now)
+	installed(t, browser)
+	lease := &diagnosis.Lease{Holder: "pod", Renewed: morning, Duration: 15 * time.Second}
+	in := picture.Input{Now: morning, OperatorNamespace: "fairlead-system", Lease: lease}
+	in.Reports, in.Proxies, in.Clusters = picturetest.Fleet(clusters, morning)
 	var out bytes.Buffer
-	if err := pictured.HTML(&out, picture.Of(in), ""); err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, pictured.HTML(&out, picture.Of(in), ""))
 	return out.Bytes()
-}
-
-func fleetFile(t *testing.T, page []byte) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "fleet.html")
-	if err := os.WriteFile(path, page, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // withoutPolicy lets a test's script run in the page.
@@ -74,18 +60,9 @@ func actOn(t *testing.T, page []byte, script string, size window, serve func(w h
 		serve(w, r, text)
 	}))
 	defer server.Close()
-	profile, err := os.MkdirTemp("", "chromium")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(profile)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, browser(t), append(common(profile, light, size), "--remote-debugging-port=0", server.URL+"/status")...) // which lets it live
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { cancel(); _ = cmd.Wait() }()
+	cmd := chromium(t, light, size, "--remote-debugging-port=0", server.URL+"/status") // which lets it live
+	controlplanetest.Require(t, cmd.Start())
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	select {
 	case body := <-results:
 		var failed struct{ Failed string }
@@ -95,7 +72,7 @@ func actOn(t *testing.T, page []byte, script string, size window, serve func(w h
 		if err := json.Unmarshal(body, into); err != nil {
 			t.Fatalf("%v: %s", err, body)
 		}
-	case <-ctx.Done():
+	case <-time.After(patience):
 		t.Fatal("the script has not ended")
 	}
 }
@@ -209,7 +186,7 @@ func TestTheFleetIsReachedByKeyboardAndNamedForAScreenReader(t *testing.T) {
 
 // The page as it is written: its policy lets its own script run, and markup in a name stays text.
 func TestThePageOfAFleetRunsUnderItsOwnPolicy(t *testing.T) {
-	path := fleetFile(t, fleet(t, 40)) + "#team-lisbon/lisbon-0033" // which has markup in a message
+	path := write(t, "fleet.html", fleet(t, 40)) + "#team-lisbon/lisbon-0033" // which has markup in a message
 	dom := browse(t, path, light, desktop, later, "--dump-dom")
 	if n := strings.Count(dom, `class="tile `); n != 40 {
 		t.Errorf("%d tiles are drawn", n)

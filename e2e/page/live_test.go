@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/internal/cli/pictured"
 	"github.com/fairlead-io/fairlead/internal/core/picture"
 	"github.com/fairlead-io/fairlead/internal/core/picture/picturetest"
@@ -17,9 +17,8 @@ import (
 // served is the page of the operator about 300 clusters, one of which is worse off later.
 func served(t *testing.T, later bool, etag string) []byte {
 	t.Helper()
-	now := time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
-	in := picture.Input{Now: now, OperatorNamespace: "fairlead-system"}
-	in.Reports, in.Proxies, in.Clusters = picturetest.Fleet(300, now)
+	in := picture.Input{Now: morning, OperatorNamespace: "fairlead-system"}
+	in.Reports, in.Proxies, in.Clusters = picturetest.Fleet(300, morning)
 	if later {
 		for i := range in.Reports {
 			if in.Reports[i].Name == "madrid-0002" {
@@ -28,20 +27,16 @@ func served(t *testing.T, later bool, etag string) []byte {
 		}
 	}
 	var out bytes.Buffer
-	if err := pictured.Live(&out, picture.Of(in), etag); err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, pictured.Live(&out, picture.Of(in), etag))
 	return out.Bytes()
 }
 
 // A browser without a token asks for one, shows the page under the page's own policy, and follows the fleet, while what its
 // reader has typed, reached and scrolled to stays.
 func TestAPageThatIsOpenFollowsTheFleetAndLeavesItsReaderInPeace(t *testing.T) {
-	browser(t)
+	installed(t, browser)
 	signIn, err := pictured.SignIn()
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	pages := map[string][]byte{`W/"1"`: served(t, false, `W/"1"`), `W/"2"`: served(t, true, `W/"2"`)}
 	var changed atomic.Bool
 	var unchanged, refused atomic.Int32

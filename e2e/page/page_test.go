@@ -2,14 +2,13 @@ package page
 
 import (
 	"context"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
@@ -31,16 +30,10 @@ var text = sync.OnceValues(func() ([]byte, error) {
 // written returns the path of the page.
 func written(t *testing.T) string {
 	t.Helper()
-	browser(t)
+	installed(t, browser)
 	page, err := text()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "page.html")
-	if err := os.WriteFile(path, page, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	controlplanetest.Require(t, err)
+	return write(t, "page.html", page)
 }
 
 func TestTheHeadingsStay(t *testing.T) {
@@ -130,7 +123,7 @@ const overflow = `
 		}`
 
 func TestEachPageCanBeReadAndNothingOverflows(t *testing.T) {
-	for name, page := range map[string]string{"explain": written(t), "status": fleetFile(t, withoutPolicy(fleet(t, 40)))} {
+	for name, page := range map[string]string{"explain": written(t), "status": write(t, "fleet.html", withoutPolicy(fleet(t, 40)))} {
 		for _, as := range []theme{light, dark} {
 			worst := map[string]float64{}
 			measure(t, page, contrast, as, desktop, &worst)

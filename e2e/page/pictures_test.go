@@ -1,7 +1,6 @@
 package page
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -16,7 +15,7 @@ import (
 
 	nethtml "golang.org/x/net/html"
 
-	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/internal/core/picture/picturetest"
 )
 
@@ -28,7 +27,7 @@ const later = "--virtual-time-budget=20000"
 // The documentation shows the page, the terminal and the dashboard as they are. What they are made of is kept beside the pictures, in a
 // digest: another browser draws other pixels, and that is no reason to fail.
 func TestThePicturesInTheDocumentationAreOfThisVersion(t *testing.T) {
-	page := fleetFile(t, fleet(t, 40))
+	page := write(t, "fleet.html", fleet(t, 40))
 	terminal := terminalPage(t)
 	panels, panelsMade := dashboardPage(t)
 	drawn := outline(t, browse(t, page, light, desktop, later, "--dump-dom"))
@@ -39,20 +38,16 @@ func TestThePicturesInTheDocumentationAreOfThisVersion(t *testing.T) {
 			as   theme
 			size window
 		}{"status": {page, light, window{1000, 1150}}, "status-dark": {page, dark, window{1000, 1150}}, "status-terminal": {terminal, dark, window{1000, 690}}, "dashboard": {panels, dark, window{1216, 1280}}} {
-			browse(t, shot.page, shot.as, shot.size, later, "--screenshot="+absolute(t, filepath.Join(pictures, name+".png")))
+			picture, err := filepath.Abs(filepath.Join(pictures, name+".png"))
+			controlplanetest.Require(t, err)
+			browse(t, shot.page, shot.as, shot.size, later, "--screenshot="+picture)
 		}
 		text, err := json.MarshalIndent(digests, "", "  ")
-		if err == nil {
-			err = os.WriteFile("testdata/pictures.json", append(text, '\n'), 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		controlplanetest.Require(t, err)
+		controlplanetest.Require(t, os.WriteFile("testdata/pictures.json", append(text, '\n'), 0o600))
 	}
 	var kept map[string]string
-	if err := json.Unmarshal([]byte(readFile(t, "testdata/pictures.json")), &kept); err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, json.Unmarshal([]byte(readFile(t, "testdata/pictures.json")), &kept))
 	for name, is := range digests {
 		info, err := os.Stat(filepath.Join(pictures, name+".png"))
 		switch {
@@ -70,9 +65,7 @@ func TestThePicturesInTheDocumentationAreOfThisVersion(t *testing.T) {
 func outline(t *testing.T, dom string) string {
 	t.Helper()
 	tree, err := nethtml.Parse(strings.NewReader(dom))
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	var all strings.Builder
 	for node := range tree.Descendants() {
 		if node.Type != nethtml.ElementNode {
@@ -93,20 +86,7 @@ func digest(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(
 
 func readFile(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-func absolute(t *testing.T, path string) string {
-	t.Helper()
-	path, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return string(controlplanetest.ReadFile(t, path))
 }
 
 var (
@@ -118,10 +98,7 @@ var (
 // terminalPage runs the command in a terminal of 118 columns (script(1) has one), and writes what it shows with its colours.
 func terminalPage(t *testing.T) string {
 	t.Helper()
-	fairlead, err := tools.Program(context.Background(), "fairlead")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fairlead := controlplanetest.Program(t, "fairlead")
 	reports, proxies, metadata := picturetest.Fleet(40, time.Now())
 	var objects []any
 	for i := range reports {
@@ -131,15 +108,10 @@ func terminalPage(t *testing.T) string {
 		objects = append(objects, proxies[i])
 	}
 	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "fleet.json"), text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
+	file := write(t, "fleet.json", text)
 	cmd := exec.Command("script", "--quiet", "--return", "--command", "stty cols 118; "+fairlead+" status -f fleet.json", "/dev/null")
-	cmd.Dir, cmd.Env = folder, append(os.Environ(), "TERM=xterm")
+	cmd.Dir, cmd.Env = filepath.Dir(file), append(os.Environ(), "TERM=xterm")
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -149,12 +121,8 @@ func terminalPage(t *testing.T) string {
 	if !strings.Contains(shown, `<span class="red">Error</span>`) || strings.Contains(shown, "\x1b") {
 		t.Fatalf("no colours: %q", shown)
 	}
-	path := filepath.Join(folder, "terminal.html")
 	const style = "body{margin:0;padding:16px;background:#14171d;color:#dfe3ea;font:13px/1.35 'DejaVu Sans Mono',monospace}" +
 		".red{color:#ff7b72}.green{color:#5fd38d}.yellow{color:#e3b341}.blue{color:#79b8ff}.bold{font-weight:700}"
 	page := "<!doctype html><meta charset=utf-8><style>" + style + "</style><pre style=margin:0><b>$ fairlead status -f fleet.json</b>\n" + shown + "</pre>"
-	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return write(t, "terminal.html", []byte(page))
 }

@@ -30,6 +30,14 @@ func GetBy(ctx context.Context, client *http.Client, url string) (string, error)
 	return string(body), errors.Join(err, response.Body.Close())
 }
 
+// Answers is the Ready of a program with such an endpoint.
+func Answers(url string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := Get(ctx, url)
+		return err
+	}
+}
+
 // Sum adds up the values of a metrics page's series that begin so: of one, where that is all of it.
 func Sum(page, series string) (sum float64) {
 	for line := range strings.Lines(page) {

@@ -60,9 +60,7 @@ func TestStopEndsAProgramThatIgnoresItAndItsChildren(t *testing.T) {
 	}
 	p, err := process.Start(t.Context(), spec)
 	controlplanetest.Require(t, err)
-	if err := p.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, p.Stop())
 	if err := p.Stop(); err != nil {
 		t.Errorf("stopping again: %v", err)
 	}
