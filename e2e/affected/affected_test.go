@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/repository"
 )
 
@@ -60,9 +61,7 @@ func TestTheTableKnowsEveryFolderAndNamesOnlyWhatIsThere(t *testing.T) {
 	// Each folder of these has a row of its own, or one of a folder above that names packages.
 	for _, parent := range []string{".", "internal", "internal/core", "internal/workload", "internal/manager", "operator", "e2e/tools"} {
 		entries, err := os.ReadDir(repository.Path(parent))
-		if err != nil {
-			t.Fatal(err)
-		}
+		controlplanetest.Require(t, err)
 		for _, entry := range entries {
 			path := filepath.Join(parent, entry.Name())
 			switch {

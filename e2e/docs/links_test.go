@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 )
 
 var (
@@ -115,9 +117,7 @@ func markdown(t *testing.T) []string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	return files
 }
 

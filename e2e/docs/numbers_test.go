@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )
 
@@ -89,9 +90,7 @@ func TestEveryNumberOfClientsIsHowManyThereAre(t *testing.T) {
 		if mended == text || t.Failed() {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(root, file), []byte(mended), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		controlplanetest.Require(t, os.WriteFile(filepath.Join(root, file), []byte(mended), 0o600))
 	}
 	if found < 3 {
 		t.Errorf("only %d found", found)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/howto"
 )
 
@@ -93,9 +94,7 @@ func TestWhatAPageShowsIsComparedButForWhatVaries(t *testing.T) {
 
 func TestOfABlockWithAStatusNoCommandFailsInAnotherWay(t *testing.T) {
 	sh, err := startShell(context.Background(), t.TempDir(), t.TempDir(), os.Environ())
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	defer sh.stop()
 	if output, status, err := sh.run(ending("no-such-command --of-mine\nfalse", 1), false); err == nil {
 		t.Errorf("status %d: %s", status, output)
@@ -104,9 +103,7 @@ func TestOfABlockWithAStatusNoCommandFailsInAnotherWay(t *testing.T) {
 
 func TestAShellKeepsItsStateAndSaysWhatFailed(t *testing.T) {
 	sh, err := startShell(context.Background(), t.TempDir(), t.TempDir(), os.Environ())
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	defer sh.stop()
 	for _, c := range []struct {
 		script string

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 )
 
 // names are the words of a text, and the text, for a name that has more than a word, such as a label.
@@ -84,9 +86,7 @@ func readSource(t *testing.T) source {
 		into.Write(append(content, '\n'))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	return source{ours: namesOf(ours.String()), all: namesOf(ours.String() + others.String()), tests: namesOf(tests.String())}
 }
 
@@ -101,9 +101,7 @@ func readSchemas(t *testing.T) schemas {
 	var all schemas
 	for _, chart := range []string{"fairlead", "fairlead-policies"} {
 		var schema map[string]any
-		if err := json.Unmarshal([]byte(read(t, "charts/"+chart+"/values.schema.json")), &schema); err != nil {
-			t.Fatal(err)
-		}
+		controlplanetest.Require(t, json.Unmarshal([]byte(read(t, "charts/"+chart+"/values.schema.json")), &schema))
 		resolve(schema, schema["$defs"].(map[string]any))
 		schema[top] = true
 		all = append(all, below(schema)...)
@@ -116,9 +114,7 @@ func readSchemas(t *testing.T) schemas {
 				}
 			}
 		}
-		if err := yaml.Unmarshal([]byte(read(t, "config/crd/fairlead.io_"+kind+".yaml")), &crd); err != nil {
-			t.Fatal(err)
-		}
+		controlplanetest.Require(t, yaml.Unmarshal([]byte(read(t, "config/crd/fairlead.io_"+kind+".yaml")), &crd))
 		schema := crd.Spec.Versions[0].Schema.OpenAPIV3Schema
 		all = append(all, map[string]any{top: true, "properties": map[string]any{"spec": properties(schema)["spec"], "status": properties(schema)["status"]}})
 		all = append(all, below(schema)...)

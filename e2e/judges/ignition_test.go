@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/e2e/clusterapi"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/noproxy"
 )
@@ -22,9 +23,7 @@ func TestEveryDropInArrivesByTheIgnitionOfTheBootstrapProvider(t *testing.T) {
 	}
 	data := clusterapi.BootstrapData{Format: "ignition", Value: userData(t, "ignition", files)}
 	got, err := data.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	for path, content := range want {
 		if got[path].Content != content || got[path].Permissions != "0600" {
 			t.Errorf("%s is %+v, want\n%s", path, got[path], content)

@@ -34,13 +34,9 @@ func TestTheLabSeesWhatAClientDoes(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			env, err := json.Marshal(map[string]string{tc.variable: tc.proxy})
-			if err != nil {
-				t.Fatal(err)
-			}
+			controlplanetest.Require(t, err)
 			row, err := measure.Ask(s, table.Row{Env: env, URL: tc.url})
-			if err != nil {
-				t.Fatal(err)
-			}
+			controlplanetest.Require(t, err)
 			if row.Observed != tc.want {
 				t.Errorf("%s, want %s", row.Observed, tc.want)
 			}

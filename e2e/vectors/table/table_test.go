@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/vectors/table"
 )
 
@@ -29,23 +30,16 @@ func tableOf(t *testing.T) (string, *table.Table) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range map[string]string{"curl-1.2.json": sorted, "wget-1.json": stranger} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		controlplanetest.Require(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
 	read, err := table.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	return dir, read
 }
 
 func content(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := controlplanetest.ReadFile(t, path)
 	return string(text)
 }
 
@@ -64,9 +58,7 @@ func TestTheSameAnswersMakeNoDifference(t *testing.T) {
 	if changes := read.Merge("curl", "1.2", rows); len(changes) > 0 {
 		t.Error(changes)
 	}
-	if err := read.Write(); err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, read.Write())
 	if diff := cmp.Diff(sorted, content(t, filepath.Join(dir, "curl-1.2.json"))); diff != "" {
 		t.Error(diff)
 	}
@@ -86,9 +78,7 @@ func TestNewAnswersReplaceThoseOfTheSameQuestion(t *testing.T) {
 	if changes := read.Merge("curl(lib)", "2.0 (x y)", []table.Row{of}); len(changes) > 0 {
 		t.Errorf("changes of another version: %v", changes)
 	}
-	if err := read.Write(); err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, read.Write())
 	want := `[
 {"client": "curl", "version": "1.2", "noProxy": "<a>, b:c", "url": "http://a/", "expect": "proxy", "source": "measured", "group": "one"},
 {"client": "curl", "version": "1.2", "noProxy": "", "url": "http://a/", "expect": "fails", "source": "measured", "group": "two"},
@@ -108,9 +98,7 @@ func TestNewAnswersReplaceThoseOfTheSameQuestion(t *testing.T) {
 // What people edit by hand is read before a measurement needs it.
 func TestQuestionsCanBeRead(t *testing.T) {
 	questions, err := table.ReadQuestions("../questions.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	java := func(row table.Row) bool { return row.Client != "" } // its questions are of another kind
 	for _, of := range [][]table.Row{
 		slices.DeleteFunc(slices.Clone(questions), java),
