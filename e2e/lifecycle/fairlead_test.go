@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,7 +49,8 @@ func TestFairleadFromAFailedInstallToAReinstall(t *testing.T) {
 	r.makeFleet()
 	secrets := record(t, controlplanetest.Clients(t, r.cp))
 
-	r.failedInstall()
+	r.failedInstall([]string{"proxy"})
+	r.removeCRDs()
 	r.upgradeFromThePreviousVersion()
 	operator := r.start("fairlead-operator")
 	r.settings()
@@ -81,26 +81,18 @@ func (r *release) upgradeFromThePreviousVersion() {
 	r.mustHelm("upgrade", r.chart, "--values", example(), "--set", "checkCRDs=false", "--dry-run=server")
 	r.applyCRDs()
 	r.refused("upgrade", []string{r.chart, "--reuse-values"}, "rollout")
-	if diff := cmp.Diff(clustersSecrets(before), clustersSecrets(r.kept())); diff != "" {
-		r.Errorf("refused upgrades (-before +after):\n%s", diff)
-	}
+	r.same("refused upgrades", clustersSecrets(before), clustersSecrets(r.kept()))
 	settings := r.source()
 	r.mustHelm("upgrade", r.chart, "--reset-then-reuse-values")
-	r.must(operator.Stop())
+	controlplanetest.Require(r, operator.Stop())
 	operator = r.start("fairlead-operator")
 	r.idle(operator)
-	if diff := cmp.Diff(settings, r.source()); diff != "" {
-		r.Errorf("the settings after the upgrade (-before +after):\n%s", diff)
-	}
-	if diff := cmp.Diff(clustersSecrets(before), clustersSecrets(r.kept())); diff != "" {
-		r.Errorf("the upgrade (-before +after):\n%s", diff)
-	}
+	r.same("the settings after the upgrade", settings, r.source())
+	r.same("the upgrade", clustersSecrets(before), clustersSecrets(r.kept()))
 	r.refused("upgrade", []string{older, "--values", example()}, "CustomResourceDefinition corporateproxies.fairlead.io")
 	r.mustHelm("upgrade", r.chart, "--reuse-values")
-	if diff := cmp.Diff(settings, r.source()); diff != "" {
-		r.Errorf("the settings after --reuse-values (-before +after):\n%s", diff)
-	}
-	r.must(operator.Stop())
+	r.same("the settings after --reuse-values", settings, r.source())
+	controlplanetest.Require(r, operator.Stop())
 }
 
 // applyCRDs does what the refusal says.
@@ -108,17 +100,12 @@ func (r *release) applyCRDs() {
 	r.Helper()
 	crds, err := helm.Run(r.Context(), "show", "crds", r.chart)
 	controlplanetest.Require(r, err)
-	apply := exec.CommandContext(r.Context(), r.kubectl(), "--kubeconfig", r.cp.AdminKubeconfig(), "apply", "--server-side", "--force-conflicts", "-f", "-")
+	kubectl := controlplanetest.Tool(r, tools.Kubectl)
+	apply := exec.CommandContext(r.Context(), kubectl, "--kubeconfig", r.cp.AdminKubeconfig(), "apply", "--server-side", "--force-conflicts", "-f", "-")
 	apply.Stdin = bytes.NewReader(crds)
 	if said, err := apply.CombinedOutput(); err != nil {
 		r.Fatalf("%v: %s", err, said)
 	}
-}
-
-func (r *release) kubectl() string {
-	r.Helper()
-	path := controlplanetest.Tool(r, tools.Kubectl)
-	return path
 }
 
 // settings changes them in every way that Helm has.
@@ -129,17 +116,13 @@ func (r *release) settings() {
 	r.awaitFleet(changedPassword, "new.example")
 	asText := r.source()
 	r.mustHelm("upgrade", r.chart, "--values", r.changed(append(strings.Split(exampleNoProxy, ","), "new.example")))
-	if diff := cmp.Diff(asText, r.source()); diff != "" {
-		r.Errorf("noProxy as a list (-text +list):\n%s", diff)
-	}
+	r.same("noProxy as a list, before as text", asText, r.source())
 	for _, bad := range []struct{ set, says string }{
 		{"proxy.http=,proxy.https=", "corporateProxy.create"},
 		{"corporateProxy.spec.form=portable", "form"},
 	} {
 		r.refused("upgrade", []string{r.chart, "--reuse-values", "--set", bad.set}, bad.says)
-		if diff := cmp.Diff(asText, r.source()); diff != "" {
-			r.Errorf("after a refused upgrade with %s (-before +after):\n%s", bad.set, diff)
-		}
+		r.same("after a refused upgrade with "+bad.set, asText, r.source())
 	}
 	r.mustHelm("upgrade", r.chart, "--values", example(), "--set", "corporateProxy.spec.form=Exact")
 	r.awaitFleet(examplePassword, "cluster.local,100.64.0.0/13,100.96.0.0/11,178.170.32.59,"+exampleNoProxy+",svc,127.0.0.1,localhost")
@@ -152,13 +135,13 @@ func (r *release) uninstall(operator *deployment.Replica) {
 	r.Helper()
 	r.awaitEndOfChange()
 	r.idle(operator)
-	before, mark := r.kept(), r.mark()
+	before := r.kept()
+	mark, err := r.cp.AuditMark()
+	controlplanetest.Require(r, err)
 	r.mustHelm("uninstall")
 	r.idle(operator)
-	r.must(operator.Stop())
-	if diff := cmp.Diff(before, r.kept()); diff != "" {
-		r.Errorf("uninstalled (-before +after):\n%s", diff)
-	}
+	controlplanetest.Require(r, operator.Stop())
+	r.same("uninstalled", before, r.kept())
 	r.noWrites(mark)
 	r.gone()
 }
@@ -170,38 +153,39 @@ func (r *release) reinstall() {
 	other.name = "proxy"
 	other.refused("install", []string{r.chart, "--values", example()}, "cannot be imported", `must equal "proxy": current value is "fairlead"`)
 	// Helm applies the CRDs before it refuses, which changes no more than its own notes about their fields.
-	if diff := cmp.Diff(exceptCRDs(before), exceptCRDs(r.kept())); diff != "" {
-		r.Errorf("a release of another name was refused, and changed (-before +after):\n%s", diff)
-	}
+	r.same("a release of another name was refused, and changed", exceptCRDs(before), exceptCRDs(r.kept()))
 
 	r.mustHelm("install", r.chart, "--values", r.changed(exampleNoProxy+",new.example"))
 	operator := r.start("fairlead-operator")
 	r.idle(operator)
-	if diff := cmp.Diff(clustersSecrets(before), clustersSecrets(r.kept())); diff != "" {
-		r.Errorf("installed again (-before +after):\n%s", diff)
-	}
+	r.same("installed again", clustersSecrets(before), clustersSecrets(r.kept()))
 	r.mustHelm("uninstall")
-	r.must(operator.Stop())
+	controlplanetest.Require(r, operator.Stop())
 
 	other.mustHelm("install", r.chart, "--values", example(), "--take-ownership")
 	operator = r.start("fairlead-operator")
 	r.awaitFleet(examplePassword, "example.com")
 	other.mustHelm("uninstall")
-	r.must(operator.Stop())
+	controlplanetest.Require(r, operator.Stop())
 }
 
-// failedInstall is one with a mistake in its values. Helm installs the CRDs before it looks.
-func (r *release) failedInstall() {
+// failedInstall is one with a mistake in its values, about which Helm says these.
+func (r *release) failedInstall(says []string, flags ...string) {
 	r.Helper()
 	typo := r.file(values{"proxy": values{"htttp": "http://me:" + examplePassword + "@proxy.example:3128"}})
-	r.refused("install", []string{r.chart, "--create-namespace", "--values", typo}, "proxy")
+	r.refused("install", append([]string{r.chart, "--create-namespace", "--values", typo}, flags...), says...)
 	if err := r.client.Get(r.Context(), client.ObjectKey{Name: namespace}, &corev1.Namespace{}); !apierrors.IsNotFound(err) {
 		r.Errorf("after a failed install, the namespace: %v", err)
 	}
 	r.gone()
-	for _, name := range []string{"corporateproxies", "proxyoverrides", "proxyreports"} { // else the install below would not bring older ones
+}
+
+// removeCRDs removes what Helm has installed before it looked at the values. Else the next install would not bring older ones.
+func (r *release) removeCRDs() {
+	r.Helper()
+	for _, name := range []string{"corporateproxies", "proxyoverrides", "proxyreports"} {
 		crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name + ".fairlead.io"}}
-		r.must(r.client.Delete(r.Context(), crd))
+		controlplanetest.Require(r, r.client.Delete(r.Context(), crd))
 		controlplanetest.Await(r, crd.Name+" to go", func(ctx context.Context) (bool, error) {
 			err := r.client.Get(ctx, client.ObjectKeyFromObject(crd), crd)
 			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
@@ -213,11 +197,11 @@ func (r *release) failedInstall() {
 func (r *release) revision() string {
 	r.Helper()
 	records := &corev1.SecretList{}
-	r.must(r.client.List(r.Context(), records, client.InNamespace(namespace), client.MatchingLabels{"owner": "helm", "name": r.name}))
+	controlplanetest.Require(r, r.client.List(r.Context(), records, client.InNamespace(namespace), client.MatchingLabels{"owner": "helm", "name": r.name}))
 	newest := 0
 	for _, record := range records.Items {
 		number, err := strconv.Atoi(record.Labels["version"])
-		r.must(err)
+		controlplanetest.Require(r, err)
 		newest = max(newest, number)
 	}
 	return strconv.Itoa(newest)
@@ -227,7 +211,7 @@ func (r *release) revision() string {
 func (r *release) source() map[string]string {
 	r.Helper()
 	secret := &corev1.Secret{}
-	r.must(r.client.Get(r.Context(), client.ObjectKey{Namespace: namespace, Name: "corporate-proxy"}, secret))
+	controlplanetest.Require(r, r.client.Get(r.Context(), client.ObjectKey{Namespace: namespace, Name: "corporate-proxy"}, secret))
 	said := map[string]string{}
 	for key, value := range secret.Data {
 		said[key] = string(value)
@@ -250,10 +234,10 @@ func (r *release) kept() map[string]string {
 		for _, in := range namespaces {
 			list := &unstructured.UnstructuredList{}
 			list.SetGroupVersionKind(gvk)
-			r.must(r.client.List(r.Context(), list, client.InNamespace(in)))
+			controlplanetest.Require(r, r.client.List(r.Context(), list, client.InNamespace(in)))
 			for _, object := range list.Items {
 				text, err := yaml.Marshal(object.Object)
-				r.must(err)
+				controlplanetest.Require(r, err)
 				if object.GetLabels()["owner"] != "helm" {
 					found[fmt.Sprintf("%s %s/%s", gvk.Kind, object.GetNamespace(), object.GetName())] = string(text)
 				}
@@ -261,35 +245,28 @@ func (r *release) kept() map[string]string {
 		}
 	}
 	for kind, atLeast := range map[string]int{"CustomResourceDefinition": 3, "CorporateProxy": 1, "ProxyReport": 3, "Machine": 3, "Secret": 7} {
-		if n := count(found, kind+" "); n < atLeast {
+		if n := len(only(found, kind+" ")); n < atLeast {
 			r.Errorf("there are only %d of kind %s", n, kind)
 		}
 	}
 	return found
 }
 
-func count(found map[string]string, prefix string) int {
-	n := 0
-	for name := range found {
-		if strings.HasPrefix(name, prefix) {
-			n++
-		}
-	}
-	return n
-}
-
 // clustersSecrets are those of kept that clusters have.
 func clustersSecrets(found map[string]string) map[string]string {
-	return without(found, func(name string) bool { return !strings.HasPrefix(name, "Secret org-") })
+	return only(found, "Secret org-")
+}
+
+// only are those whose names begin so.
+func only(found map[string]string, prefix string) map[string]string {
+	left := maps.Clone(found)
+	maps.DeleteFunc(left, func(name, _ string) bool { return !strings.HasPrefix(name, prefix) })
+	return left
 }
 
 func exceptCRDs(found map[string]string) map[string]string {
-	return without(found, func(name string) bool { return strings.HasPrefix(name, "CustomResourceDefinition ") })
-}
-
-func without(found map[string]string, which func(string) bool) map[string]string {
 	left := maps.Clone(found)
-	maps.DeleteFunc(left, func(name, _ string) bool { return which(name) })
+	maps.DeleteFunc(left, func(name, _ string) bool { return strings.HasPrefix(name, "CustomResourceDefinition ") })
 	return left
 }
 
@@ -310,7 +287,7 @@ func (r *release) gone() {
 	} {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(gvk)
-		r.must(r.client.List(r.Context(), list))
+		controlplanetest.Require(r, r.client.List(r.Context(), list))
 		for _, object := range list.Items {
 			if strings.HasPrefix(object.Name, "fairlead") && (gvk.Kind != "ClusterRole" || object.Name != aggregated) {
 				r.Errorf("%s %s is left", gvk.Kind, object.Name)

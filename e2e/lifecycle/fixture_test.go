@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -44,7 +45,7 @@ func newRelease(t *testing.T, cp *controlplane.ControlPlane, chart string) *rele
 	t.Helper()
 	all := kruntime.NewScheme()
 	for _, add := range []func(*kruntime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme} {
-		must(t, add(all))
+		controlplanetest.Require(t, add(all))
 	}
 	c := controlplanetest.Client(t, cp.Admin(), all)
 	t.Setenv("KUBECACHEDIR", t.TempDir()) // another test may have had the port before
@@ -99,23 +100,22 @@ func (r *release) start(name string) *deployment.Replica {
 func (r *release) file(given values) string {
 	r.Helper()
 	content, err := yaml.Marshal(given)
-	r.must(err)
+	controlplanetest.Require(r, err)
 	return write(r, "values.yaml", content)
 }
 
 func write(t testing.TB, name string, content []byte) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(file, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, os.WriteFile(file, content, 0o600))
 	return file
 }
 
-func (r *release) must(err error) {
+// same holds that nothing has become different.
+func (r *release) same(what string, before, after any) {
 	r.Helper()
-	if err != nil {
-		r.Fatal(err)
+	if diff := cmp.Diff(before, after); diff != "" {
+		r.Errorf("%s (-before +after):\n%s", what, diff)
 	}
 }
 

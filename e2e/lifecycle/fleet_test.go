@@ -3,7 +3,6 @@ package lifecycle_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -46,9 +45,9 @@ func (r *release) makeFleet() {
 	controlplanetest.Require(r, r.cp.Install(r.Context(), controlplane.ClusterAPI))
 	controlplanetest.Require(r, r.cp.StartControllerManager(r.Context(), controlplane.GarbageCollector, controlplane.ClusterRoleAggregation))
 	for team, clusters := range fleet {
-		r.must(r.cp.Apply(r.Context(), fmt.Appendf(nil, "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n", team)))
+		controlplanetest.Require(r, r.cp.Apply(r.Context(), fmt.Appendf(nil, "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n", team)))
 		for _, name := range clusters {
-			r.must(r.cp.Apply(r.Context(), fmt.Appendf(nil, clusterAndMachine, team, name)))
+			controlplanetest.Require(r, r.cp.Apply(r.Context(), fmt.Appendf(nil, clusterAndMachine, team, name)))
 		}
 	}
 }
@@ -75,18 +74,6 @@ func lacking(secret *corev1.Secret) string {
 // awaitFleet awaits that both Secrets of every cluster have this password and this entry.
 func (r *release) awaitFleet(password, entry string) {
 	r.Helper()
-	r.awaitSecrets(func(secret *corev1.Secret) error {
-		for key, content := range secret.Data {
-			if !strings.Contains(string(content), ":"+password+"@") || !strings.Contains(string(content), entry) {
-				return fmt.Errorf("key %s has not the password or entry %s", key, entry)
-			}
-		}
-		return nil
-	})
-}
-
-func (r *release) awaitSecrets(right func(*corev1.Secret) error) {
-	r.Helper()
 	for team, clusters := range fleet {
 		for _, cluster := range clusters {
 			for _, suffix := range []string{render.ValuesSuffix, render.SystemdSuffix} {
@@ -95,10 +82,12 @@ func (r *release) awaitSecrets(right func(*corev1.Secret) error) {
 					if err := r.client.Get(ctx, client.ObjectKey{Namespace: team, Name: cluster + suffix}, secret); err != nil {
 						return false, err
 					}
-					if len(secret.Data) == 0 {
-						return false, errors.New("it is empty")
+					for key, content := range secret.Data {
+						if !strings.Contains(string(content), ":"+password+"@") || !strings.Contains(string(content), entry) {
+							return false, fmt.Errorf("key %s has not the password or entry %s", key, entry)
+						}
 					}
-					return true, right(secret)
+					return controlplanetest.Holds(len(secret.Data) > 0, "it is empty")
 				})
 			}
 		}
@@ -119,13 +108,6 @@ func (r *release) awaitEndOfChange() {
 	})
 }
 
-func (r *release) mark() controlplane.AuditMark {
-	r.Helper()
-	mark, err := r.cp.AuditMark()
-	r.must(err)
-	return mark
-}
-
 // noWrites holds that nobody changed anything in the namespaces of clusters.
 func (r *release) noWrites(since controlplane.AuditMark) {
 	r.Helper()
@@ -133,7 +115,7 @@ func (r *release) noWrites(since controlplane.AuditMark) {
 		events, err := r.cp.AuditEvents(since, controlplane.Writes, controlplane.InNamespace(team), func(event auditv1.Event) bool {
 			return event.ResponseStatus != nil && event.ResponseStatus.Code < 300
 		})
-		r.must(err)
+		controlplanetest.Require(r, err)
 		for _, event := range events {
 			r.Errorf("%s has done: %s %s", event.User.Username, event.Verb, event.RequestURI)
 		}

@@ -9,10 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -33,18 +31,18 @@ func TestPoliciesAloneFromAFailedInstallToAReinstall(t *testing.T) {
 	r := newRelease(t, controlplanetest.Start(t, controlplane.Options{}), "fairlead-policies")
 	controlplanetest.Require(t, r.cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
 	for _, team := range teams {
-		must(t, r.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}}))
+		controlplanetest.Require(t, r.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}}))
 	}
 	secrets := record(t, controlplanetest.Clients(t, r.cp))
 
-	r.failedInstallOfPolicies()
+	r.failedInstall([]string{"/proxy", "htttp"}, "--set", "engine=Native")
 	replicator := r.upgradeFromBeforeTunnels()
 	pods := r.settingsOfPods()
 	r.uninstallPolicies(replicator, pods)
 	r.reinstallPolicies(pods)
 
 	crds := &apiextensionsv1.CustomResourceDefinitionList{}
-	must(t, r.client.List(t.Context(), crds))
+	controlplanetest.Require(t, r.client.List(t.Context(), crds))
 	if len(crds.Items) != 0 {
 		t.Errorf("there are %d CRDs, the first %s: this is no such cluster", len(crds.Items), crds.Items[0].Name)
 	}
@@ -58,16 +56,6 @@ func native(chart, file string) []string {
 	return []string{chart, "--values", file, "--set", "engine=Native"}
 }
 
-func (r *release) failedInstallOfPolicies() {
-	r.Helper()
-	typo := r.file(values{"proxy": values{"htttp": "http://me:" + examplePassword + "@proxy.example:3128"}})
-	r.refused("install", append(native(r.chart, typo), "--create-namespace"), "/proxy", "htttp")
-	if err := r.client.Get(r.Context(), client.ObjectKey{Name: namespace}, &corev1.Namespace{}); !apierrors.IsNotFound(err) {
-		r.Errorf("after a failed install, the namespace: %v", err)
-	}
-	r.gone()
-}
-
 // upgradeFromBeforeTunnels begins with a release whose values and templates know no tunnels.
 func (r *release) upgradeFromBeforeTunnels() *deployment.Replica {
 	r.Helper()
@@ -79,16 +67,14 @@ func (r *release) upgradeFromBeforeTunnels() *deployment.Replica {
 	r.refused("upgrade", []string{r.chart, "--reuse-values"}, "missing property", "tunnels")
 	before := r.ofPods()
 	r.mustHelm("upgrade", r.chart, "--reset-then-reuse-values")
-	r.must(replicator.Stop())
+	controlplanetest.Require(r, replicator.Stop())
 	replicator = r.start("fairlead-replicator")
 	r.awaitCopies(teams, "HTTP_PROXY", examplePassword)
 	r.idle(replicator)
 	after := r.ofPods()
 	delete(before, namespace) // has the chart's version among its labels
 	delete(after, namespace)
-	if diff := cmp.Diff(before, after); diff != "" {
-		r.Errorf("an upgrade that changes no setting (-before +after):\n%s", diff)
-	}
+	r.same("an upgrade that changes no setting", before, after)
 	r.mustHelm("upgrade", r.chart, "--reuse-values")
 	return replicator
 }
@@ -106,16 +92,12 @@ func (r *release) settingsOfPods() []*corev1.Pod {
 	asText := r.ofPods()
 	r.mustHelm("upgrade", native(r.chart, r.changed(append(strings.Split(exampleNoProxy, ","), "new.example")))...)
 	r.refused("upgrade", append(native(r.chart, r.changed("")), "--set", "proxy.noProxy="), "noProxy", "is empty")
-	if diff := cmp.Diff(dataOf(asText), dataOf(r.ofPods())); diff != "" {
-		r.Errorf("noProxy as a list, and then refused (-text +list):\n%s", diff)
-	}
+	r.same("noProxy as a list, and then refused, before as text", dataOf(asText), dataOf(r.ofPods()))
 	r.mustHelm("upgrade", native(r.chart, example())...)
 	r.awaitCopies(teams, "HTTP_PROXY", examplePassword)
 	r.mustHelm("rollback", changed)
 	r.awaitCopies(teams, "HTTP_PROXY", changedPassword)
-	for _, pod := range pods {
-		r.startsAgain(pod)
-	}
+	r.startAgain(pods)
 	return pods
 }
 
@@ -124,14 +106,10 @@ func (r *release) uninstallPolicies(replicator *deployment.Replica, pods []*core
 	r.idle(replicator)
 	before := r.ofPods()
 	r.mustHelm("uninstall")
-	r.must(replicator.Stop())
-	if diff := cmp.Diff(before, r.ofPods()); diff != "" {
-		r.Errorf("uninstalled (-before +after):\n%s", diff)
-	}
+	controlplanetest.Require(r, replicator.Stop())
+	r.same("uninstalled", before, r.ofPods())
 	r.gone()
-	for _, pod := range pods {
-		r.startsAgain(pod)
-	}
+	r.startAgain(pods)
 	r.pod(teams[0], 0)
 }
 
@@ -141,26 +119,22 @@ func (r *release) reinstallPolicies(pods []*corev1.Pod) {
 	other := *r
 	other.name = "proxy"
 	other.refused("install", native(r.chart, example()), `Secret "fairlead-proxy"`, `must equal "proxy": current value is "fairlead-policies"`)
-	if diff := cmp.Diff(before, r.ofPods()); diff != "" {
-		r.Errorf("a release of another name was refused, and changed (-before +after):\n%s", diff)
-	}
+	r.same("a release of another name was refused, and changed", before, r.ofPods())
 
 	r.mustHelm("install", native(r.chart, example())...)
 	replicator := r.start("fairlead-replicator")
 	r.awaitCopies(teams, "HTTP_PROXY", examplePassword)
 	r.pod(teams[0], 6)
 	r.mustHelm("uninstall")
-	r.must(replicator.Stop())
+	controlplanetest.Require(r, replicator.Stop())
 
 	other.mustHelm("install", append(native(r.chart, r.rendered("eks.yaml")), "--take-ownership")...)
 	replicator = r.start("fairlead-replicator")
 	for _, entry := range []string{".svc", "172.20.0.0/16", "10.40.0.0/16", "169.254.170.23", "0123456789abcdef.gr7.eu-central-1.eks.amazonaws.com"} {
 		r.awaitCopies(teams, "NO_PROXY", entry+",")
 	}
-	r.must(replicator.Stop())
-	for _, pod := range pods {
-		r.startsAgain(pod)
-	}
+	controlplanetest.Require(r, replicator.Stop())
+	r.startAgain(pods)
 }
 
 // ofPods chooses the Secrets for pods.
@@ -185,7 +159,7 @@ func lackingForPods(secret *corev1.Secret) string {
 func (r *release) ofPods() map[string]corev1.Secret {
 	r.Helper()
 	list := &corev1.SecretList{}
-	r.must(r.client.List(r.Context(), list, client.MatchingFields{"metadata.name": policies.Secret}))
+	controlplanetest.Require(r, r.client.List(r.Context(), list, client.MatchingFields{"metadata.name": policies.Secret}))
 	found := map[string]corev1.Secret{}
 	for _, secret := range list.Items {
 		found[secret.Namespace] = secret
@@ -234,25 +208,25 @@ func (r *release) pod(team string, variables int) *corev1.Pod {
 		if err := r.client.Create(ctx, pod); err != nil {
 			return false, err
 		}
-		if got := len(pod.Spec.Containers[0].Env); got != variables {
-			return false, fmt.Errorf("it has %d variables", got)
-		}
-		return true, nil
+		got := len(pod.Spec.Containers[0].Env)
+		return controlplanetest.Holds(got == variables, "it has %d variables", got)
 	})
 	return pod
 }
 
-// startsAgain holds what the kubelet asks of a container: all that its environment refers to is there
+// startAgain holds what the kubelet asks of containers: all that their environment refers to is there
 // (k8s.io/kubernetes, pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables).
-func (r *release) startsAgain(pod *corev1.Pod) {
+func (r *release) startAgain(pods []*corev1.Pod) {
 	r.Helper()
 	secrets := r.ofPods()
-	for _, env := range pod.Spec.Containers[0].Env {
-		ref := env.ValueFrom.SecretKeyRef
-		if ref == nil || ref.Name != policies.Secret {
-			r.Errorf("%s refers to %v", env.Name, env.ValueFrom)
-		} else if _, there := secrets[pod.Namespace].Data[ref.Key]; !there {
-			r.Errorf("pod %s/%s does not start again: %s is missing", pod.Namespace, pod.Name, ref.Key)
+	for _, pod := range pods {
+		for _, env := range pod.Spec.Containers[0].Env {
+			ref := env.ValueFrom.SecretKeyRef
+			if ref == nil || ref.Name != policies.Secret {
+				r.Errorf("%s refers to %v", env.Name, env.ValueFrom)
+			} else if _, there := secrets[pod.Namespace].Data[ref.Key]; !there {
+				r.Errorf("pod %s/%s does not start again: %s is missing", pod.Namespace, pod.Name, ref.Key)
+			}
 		}
 	}
 }
