@@ -28,12 +28,9 @@ func (s *site) startController(t *testing.T) *controller {
 	controlplanetest.Require(t, err)
 	c.Process, err = s.cp.Run(t.Context(), process.Spec{
 		Name: "helm-controller", Path: s.program,
-		Args: []string{"--watch-all-namespaces", "--metrics-addr", c.metrics.Address(), "--health-addr", health.Address()},
-		Env:  []string{"KUBECONFIG=" + s.cp.AdminKubeconfig(), "RUNTIME_NAMESPACE=flux-system"},
-		Ready: func(ctx context.Context) error {
-			_, err := process.Get(ctx, "http://"+health.Address()+"/readyz")
-			return err
-		},
+		Args:  []string{"--watch-all-namespaces", "--metrics-addr", c.metrics.Address(), "--health-addr", health.Address()},
+		Env:   []string{"KUBECONFIG=" + s.cp.AdminKubeconfig(), "RUNTIME_NAMESPACE=flux-system"},
+		Ready: process.Answers("http://" + health.Address() + "/readyz"),
 	})
 	controlplanetest.Require(t, err)
 	t.Cleanup(func() { _ = c.Stop() })

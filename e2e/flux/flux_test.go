@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,7 +52,9 @@ type site struct {
 }
 
 func TestFluxHandsTheValuesOn(t *testing.T) {
-	s := newSite(t)
+	s := &site{cp: controlplanetest.Shared(t, operator.Content...)}
+	s.install(t)
+	s.startOperator(t)
 	controller := s.startController(t)
 	s.release(t, s.documented(t)...)
 	s.copyValues(t, "unwatched", map[string]string{})
@@ -60,21 +63,11 @@ func TestFluxHandsTheValuesOn(t *testing.T) {
 	t.Run("a change at once, by the label", func(t *testing.T) { s.checkAtOnce(t, controller) })
 }
 
-func newSite(t *testing.T) *site {
-	t.Helper()
-	s := &site{cp: controlplanetest.Shared(t, operator.Content...)}
-	s.install(t)
-	s.startOperator(t)
-	return s
-}
-
 // install installs Flux' kinds, and starts a registry and source-controller. helm-controller is not started.
 func (s *site) install(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
-	var err error
-	s.program, err = tools.Build(ctx, tools.FluxHelmController, os.Stderr)
-	controlplanetest.Require(t, err)
+	s.program = controlplanetest.Tool(t, tools.FluxHelmController)
 	module, err := tools.ModuleDir(ctx, tools.FluxHelmControllerModule, "github.com/fluxcd/helm-controller")
 	controlplanetest.Require(t, err)
 	for _, module := range []string{module, sourcesModule(t)} {
@@ -102,18 +95,9 @@ func (s *site) startOperator(t *testing.T) {
 	})
 }
 
-const proxyObjects = `
-apiVersion: v1
-kind: Namespace
-metadata: {name: org-acme}
+const proxyObjects = proxyNamespaces + `
 ---
-apiVersion: v1
-kind: Namespace
-metadata: {name: flux-system}
----
-apiVersion: v1
-kind: ServiceAccount
-metadata: {name: default, namespace: flux-system}
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: flux-system}}
 ---
 apiVersion: fairlead.io/v1alpha1
 kind: CorporateProxy
@@ -132,8 +116,13 @@ func (s *site) setPassword(t *testing.T, password string) {
 
 func (s *site) secret(t *testing.T, namespace, name string, data map[string]string) {
 	t.Helper()
+	s.labelledSecret(t, namespace, name, map[string]string{}, data)
+}
+
+func (s *site) labelledSecret(t *testing.T, namespace, name string, labels, data map[string]string) {
+	t.Helper()
 	text, err := yaml.Marshal(map[string]any{
-		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"namespace": namespace, "name": name}, "stringData": data,
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"namespace": namespace, "name": name, "labels": labels}, "stringData": data,
 	})
 	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, s.cp.Apply(t.Context(), text))
@@ -209,13 +198,7 @@ func (s *site) copyValues(t *testing.T, name string, labels map[string]string) {
 	t.Helper()
 	text, err := yaml.Marshal(s.values(t, values))
 	controlplanetest.Require(t, err)
-	secret := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Secret", "stringData": map[string]any{"values": string(text)},
-	}}
-	secret.SetNamespace(namespace)
-	secret.SetName(name)
-	secret.SetLabels(labels)
-	controlplanetest.Require(t, s.cp.ApplyObjects(t.Context(), secret))
+	s.labelledSecret(t, namespace, name, labels, map[string]string{"values": string(text)})
 }
 
 // released are the values of a release, as Helm has stored them.
@@ -244,10 +227,8 @@ func (s *site) awaitRevision(t *testing.T, namespace, name string, want int) {
 		if err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, object); err != nil {
 			return false, err
 		}
-		if got := revision(object); got != want || !isReady(object) {
-			return false, fmt.Errorf("revision %d, conditions %v", got, conditions(object))
-		}
-		return true, nil
+		got := revision(object)
+		return controlplanetest.Holds(got == want && isReady(object), "revision %d, conditions %v", got, conditions(object))
 	})
 }
 
@@ -268,13 +249,10 @@ func conditions(object *unstructured.Unstructured) []any {
 }
 
 func isReady(object *unstructured.Unstructured) bool {
-	for _, c := range conditions(object) {
+	return slices.ContainsFunc(conditions(object), func(c any) bool {
 		condition, _ := c.(map[string]any)
-		if condition["type"] == "Ready" && condition["status"] == "True" {
-			return true
-		}
-	}
-	return false
+		return condition["type"] == "Ready" && condition["status"] == "True"
+	})
 }
 
 // checkUnchanged checks that the release has the values in the Secret, and those in the HelmRelease itself.

@@ -26,7 +26,7 @@ import (
 func TestFluxInstallsTheOperatorFromARegistry(t *testing.T) {
 	s := &site{cp: controlplanetest.Start(t, controlplane.Options{})}
 	s.install(t)
-	controlplanetest.Require(t, s.cp.Apply(t.Context(), []byte(proxyNamespaces+registryNamespace)))
+	controlplanetest.Require(t, s.cp.Apply(t.Context(), []byte(proxyNamespaces+"\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: fairlead-system}}")))
 	file := controlplanetest.ReadFile(t, repository.Path("examples", "secret-values.yaml"))
 	s.secret(t, operator.Namespace, "fairlead-proxy-values", map[string]string{"values.yaml": string(file)})
 	s.startController(t)
@@ -54,10 +54,6 @@ func TestFluxInstallsTheOperatorFromARegistry(t *testing.T) {
 	t.Run("sources ask the proxy", s.sourcesAskTheProxy)
 	t.Run("sources have a name with a final dot", checkFinalDot)
 }
-
-const registryNamespace = `
----
-{apiVersion: v1, kind: Namespace, metadata: {name: fairlead-system}}`
 
 // checkFinalDot: Flux' own manifest of source-controller is why a default list has cluster.local with a final dot, too.
 func checkFinalDot(t *testing.T) {
@@ -121,11 +117,8 @@ func (s *site) startSources(t *testing.T) {
 			"--storage-path", t.TempDir(), "--storage-addr", addresses[0], "--storage-adv-addr", addresses[0],
 			"--health-addr", addresses[1], "--metrics-addr", addresses[2],
 		},
-		Env: []string{"KUBECONFIG=" + s.cp.AdminKubeconfig(), "RUNTIME_NAMESPACE=flux-system"},
-		Ready: func(ctx context.Context) error {
-			_, err := process.Get(ctx, "http://"+addresses[1]+"/readyz")
-			return err
-		},
+		Env:   []string{"KUBECONFIG=" + s.cp.AdminKubeconfig(), "RUNTIME_NAMESPACE=flux-system"},
+		Ready: process.Answers("http://" + addresses[1] + "/readyz"),
 	})
 	controlplanetest.Require(t, err)
 	t.Cleanup(func() { _ = running.Stop() })
