@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -19,8 +18,7 @@ import (
 // namespace's copy had when it started.
 type classical struct {
 	*pod
-	a      *accounts
-	object *corev1.Pod
+	a *accounts
 }
 
 func (a *accounts) newClassical(name string) *classical {
@@ -28,17 +26,10 @@ func (a *accounts) newClassical(name string) *classical {
 	t.Helper()
 	c := &classical{pod: a.wire("shop", name), a: a}
 	controlplanetest.Await(t, "an injected pod", func(ctx context.Context) (bool, error) {
-		made, err := a.clients.CoreV1().Pods("shop").Create(ctx, &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec: corev1.PodSpec{
-				NodeName: node, AutomountServiceAccountToken: new(bool), ServiceAccountName: "default",
-				Containers: []corev1.Container{{Name: "main", Image: "registry.example/main:1"}},
-			},
-		}, metav1.CreateOptions{})
+		made, err := a.clients.CoreV1().Pods("shop").Create(ctx, podOnNode(name, nil), metav1.CreateOptions{})
 		if err != nil {
 			return false, err
 		}
-		c.object = made
 		if len(made.Spec.Containers[0].EnvFrom)+len(made.Spec.Containers[0].Env) > 0 {
 			return true, nil
 		}
@@ -68,12 +59,10 @@ func (c *classical) start() {
 		}
 		return true, nil
 	})
-	var err error
-	c.process, err = c.a.network.Start(t.Context(), c.network(), process.Spec{
+	c.process = c.pod.start(process.Spec{
 		Name: c.name, Path: "sh", Env: env,
 		Args: []string{"-c", `while :; do curl -sk -o /dev/null -w '%{http_code}\n' https://` + machine.InternetName + `/; sleep 0.2; done`},
 	})
-	controlplanetest.Require(t, err)
 	found, err := c.a.clients.CoreV1().Pods("shop").Get(t.Context(), c.name, metav1.GetOptions{})
 	controlplanetest.Require(t, err)
 	c.a.runs(found, c.address)

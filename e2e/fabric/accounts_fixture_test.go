@@ -24,7 +24,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/policies"
-	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
@@ -145,16 +144,8 @@ func (a *accounts) kubeconfig(name string) string {
 
 // onNode starts a role of the operator's program on the node, and makes the Pod by which the probe finds it.
 func (a *accounts) onNode(name, component string, port int32, args ...string) {
-	t := a.t
-	t.Helper()
-	program := controlplanetest.Program(t, "fairlead-operator")
-	p, err := a.network.Start(t.Context(), machine.Corp, process.Spec{Name: name, Path: program, Args: args})
-	controlplanetest.Require(t, err)
-	t.Cleanup(func() {
-		if log, err := p.Log(); t.Failed() {
-			t.Logf("%s: %v\n%s", name, err, log[max(0, len(log)-3000):])
-		}
-	})
+	a.t.Helper()
+	a.runOnNode(name, controlplanetest.Program(a.t, "fairlead-operator"), args...)
 	a.own(name, component, "metrics", machine.CorpAddress, port)
 }
 
@@ -168,32 +159,29 @@ func (a *accounts) own(name, component, portName, address string, port int32) {
 
 // startReplicator runs what the chart deploys.
 func (a *accounts) startReplicator() {
-	args := a.deployed("fairlead-replicator")
-	if !slices.Contains(args, "--count-credentials") {
-		a.t.Fatalf("it does not count: %v", args)
-	}
-	a.onNode("fairlead-replicator", "replicator", 8080, args...)
+	a.onNode("fairlead-replicator", "replicator", 8080, a.deployed("fairlead-replicator", "--count-credentials")...)
 }
 
 // startProbe runs what the chart deploys. It may read no Secret. Its settings are the relays': the chart mounts the same Secret.
 func (a *accounts) startProbe() {
-	args := a.deployed("fairlead-probe")
-	if !slices.Contains(args, "--count=copies,relays") {
-		a.t.Fatalf("it does not count: %v", args)
-	}
+	args := a.deployed("fairlead-probe", "--count=copies,relays")
 	targets := a.t.TempDir() + "/targets.yaml"
 	write(a.t, targets, "[]")
 	a.onNode("fairlead-probe", "probe", 8090, append(args, "--folder="+a.folder, "--targets="+targets, "--metrics-bind-address=:8090", "--health-probe-bind-address=:8091")...)
 }
 
-// deployed are the arguments of a Deployment, with the kubeconfig of its service account.
-func (a *accounts) deployed(name string) []string {
+// deployed are the arguments of a Deployment that counts, with the kubeconfig of its service account.
+func (a *accounts) deployed(name, counts string) []string {
 	var found *appsv1.Deployment
 	controlplanetest.Await(a.t, "the Deployment "+name, func(ctx context.Context) (_ bool, err error) {
 		found, err = a.clients.AppsV1().Deployments(system).Get(ctx, name, metav1.GetOptions{})
 		return err == nil, err
 	})
-	return append(found.Spec.Template.Spec.Containers[0].Args, "--kubeconfig="+a.kubeconfig(name))
+	args := found.Spec.Template.Spec.Containers[0].Args
+	if !slices.Contains(args, counts) {
+		a.t.Fatalf("%s does not count: %v", name, args)
+	}
+	return append(args, "--kubeconfig="+a.kubeconfig(name))
 }
 
 // seen returns the probe's published observations of an account; nothing while it knows none.

@@ -2,7 +2,6 @@ package fabric_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -29,12 +28,9 @@ func TestOldCredentialsAreUnseenOnceNobodyUsesThem(t *testing.T) {
 	under := behind.load(2)
 	tunnel := behind.tunnel()
 	old := a.fingerprintOf(1)
-	a.awaitSeen("all with the first account", func() error {
+	a.awaitSeen("all with the first account", func() (bool, any) {
 		s, result := a.seen(old)
-		if s.Relays != 1 || s.Pods != 1 || s.Namespaces < 3 || len(result.Unseen) > 0 {
-			return fmt.Errorf("%+v, not seen: %v", s, result.Unseen)
-		}
-		return nil
+		return s.Relays == 1 && s.Pods == 1 && s.Namespaces >= 3 && len(result.Unseen) == 0, fmt.Sprintf("%+v, not seen: %v", s, result.Unseen)
 	})
 
 	a.setCredentials(user, nextUser)
@@ -42,20 +38,16 @@ func TestOldCredentialsAreUnseenOnceNobodyUsesThem(t *testing.T) {
 	a.awaitRevision(2)
 	a.setCredentials(nextUser, "")
 	a.awaitRevision(3)
-	a.awaitSeen("no copy and no relay has it as credentials; one has a tunnel", func() error {
-		if s, _ := a.seen(old); s.Relays != 1 || s.Pods != 1 || s.Namespaces != 0 {
-			return fmt.Errorf("%+v", s)
-		}
-		return nil
+	a.awaitSeen("no copy and no relay has it as credentials; one has a tunnel", func() (bool, any) {
+		s, _ := a.seen(old)
+		return s.Relays == 1 && s.Pods == 1 && s.Namespaces == 0, s
 	})
 	a.staysFalse(t, "1 relay, 1 pod")
 
 	web.restart()
-	a.awaitSeen("no pod has it", func() error {
-		if s, _ := a.seen(old); s.Relays != 1 || s.Pods != 0 {
-			return fmt.Errorf("%+v", s)
-		}
-		return nil
+	a.awaitSeen("no pod has it", func() (bool, any) {
+		s, _ := a.seen(old)
+		return s.Relays == 1 && s.Pods == 0, s
 	})
 	a.staysFalse(t, "in use: 1 relay")
 	controlplanetest.Require(t, tunnel.Close())
@@ -64,14 +56,8 @@ func TestOldCredentialsAreUnseenOnceNobodyUsesThem(t *testing.T) {
 	controlplanetest.Require(t, a.squid.SetUsers(t.Context(), map[string]string{nextUser: nextPassword}))
 	under.await(t, 20)
 	under.stop()
-	if under.failed.Load() != 0 {
-		t.Errorf("of %d requests %d failed: %s", under.done.Load(), under.failed.Load(), <-under.failures)
-	}
-	log, err := web.process.Log()
-	controlplanetest.Require(t, err)
-	if others := strings.ReplaceAll(log, "200\n", ""); others != "" {
-		t.Errorf("the pod with variables: %q", others)
-	}
+	under.noneFailed(t)
+	onlyAnswers(t, "the pod with variables", web.process)
 	_, first := a.said.now()
 	if last := a.lastStart(user); last.After(first) {
 		t.Errorf("it was True at %s, and the old account was used at %s", first, last)
@@ -82,11 +68,9 @@ func TestOldCredentialsAreUnseenOnceNobodyUsesThem(t *testing.T) {
 func (a *accounts) staysFalse(t *testing.T, message string) {
 	t.Helper()
 	_, before := a.seen("")
-	a.awaitSeen("three periods", func() error {
-		if _, now := a.seen(""); now.Time.Sub(before.Time) < 3*observationPeriod {
-			return errors.New(now.Time.String())
-		}
-		return nil
+	a.awaitSeen("three periods", func() (bool, any) {
+		_, now := a.seen("")
+		return now.Time.Sub(before.Time) >= 3*observationPeriod, now.Time
 	})
 	if said, first := a.said.now(); said.Status != metav1.ConditionFalse || !strings.Contains(said.Message, message) || !first.IsZero() {
 		t.Fatalf("%s: %s, True at %s; want %s", said.Status, said.Message, first, message)
@@ -96,11 +80,9 @@ func (a *accounts) staysFalse(t *testing.T, message string) {
 // becomesTrue awaits it, and compares with the last observation in which somebody had the account.
 func (a *accounts) becomesTrue(t *testing.T, old string) {
 	t.Helper()
-	a.awaitSeen("True", func() error {
-		if said, first := a.said.now(); first.IsZero() {
-			return errors.New(said.Message)
-		}
-		return nil
+	a.awaitSeen("True", func() (bool, any) {
+		said, first := a.said.now()
+		return !first.IsZero(), said.Message
 	})
 	s, _ := a.seen(old)
 	_, first := a.said.now()
@@ -111,42 +93,41 @@ func (a *accounts) becomesTrue(t *testing.T, old string) {
 	}
 }
 
-// awaitSeen is Await with the patience of several periods.
-func (a *accounts) awaitSeen(what string, condition func() error) {
+// awaitSeen is Await with the patience of several periods. A condition also says what there is.
+func (a *accounts) awaitSeen(what string, condition func() (bool, any)) {
 	a.t.Helper()
 	controlplanetest.AwaitWithin(a.t, 10*observationPeriod, what, func(context.Context) (bool, error) {
-		err := condition()
-		return err == nil, err
+		holds, instead := condition()
+		return controlplanetest.Holds(holds, "%+v", instead)
 	})
 }
 
 // setCredentials names the Secret of the account, and of its successor, and installs what comes of it.
 func (a *accounts) setCredentials(name, next string) {
 	a.t.Helper()
-	controlplanetest.Await(a.t, "a change of the CorporateProxy", func(ctx context.Context) (bool, error) {
-		found := &v1alpha1.CorporateProxy{}
-		if err := a.management.Get(ctx, client.ObjectKeyFromObject(a.proxy), found); err != nil {
-			return false, err
-		}
-		ref := &v1alpha1.SecretReference{Name: name}
+	controlplanetest.Change(a.t, a.management, a.proxy.DeepCopy(), func(p *v1alpha1.CorporateProxy) {
+		p.Spec.Source.URL.CredentialsRef = &v1alpha1.SecretReference{Name: name}
 		if next != "" {
-			ref.Next = &v1alpha1.SuccessorReference{Name: next}
+			p.Spec.Source.URL.CredentialsRef.Next = &v1alpha1.SuccessorReference{Name: next}
 		}
-		found.Spec.Source.URL.CredentialsRef = ref
-		return true, a.management.Update(ctx, found)
 	})
 	a.install()
 }
 
+// status is that of the CorporateProxy as it is now.
+func (a *accounts) status() v1alpha1.CorporateProxyStatus {
+	a.t.Helper()
+	found := &v1alpha1.CorporateProxy{}
+	controlplanetest.Require(a.t, a.management.Get(a.t.Context(), client.ObjectKeyFromObject(a.proxy), found))
+	return found.Status
+}
+
 func (a *accounts) awaitRevision(number int64) {
 	a.t.Helper()
-	a.awaitSeen(fmt.Sprint("revision ", number), func() error {
-		found := &v1alpha1.CorporateProxy{}
-		controlplanetest.Require(a.t, a.management.Get(a.t.Context(), client.ObjectKeyFromObject(a.proxy), found))
-		if r := found.Status.Rollout; r == nil || r.Revision != number || r.Completed == nil {
-			return fmt.Errorf("%+v, %+v", r, found.Status.Conditions)
-		}
-		return nil
+	a.awaitSeen(fmt.Sprint("revision ", number), func() (bool, any) {
+		status := a.status()
+		r := status.Rollout
+		return r != nil && r.Revision == number && r.Completed != nil, fmt.Sprintf("%+v, %+v", r, status.Conditions)
 	})
 }
 
@@ -154,16 +135,14 @@ func (a *accounts) awaitRevision(number int64) {
 func (a *accounts) fingerprintOf(number int64) (fingerprint string) {
 	a.t.Helper()
 	a.awaitRevision(number)
-	a.awaitSeen("credentials in the status", func() error {
-		found := &v1alpha1.CorporateProxy{}
-		controlplanetest.Require(a.t, a.management.Get(a.t.Context(), client.ObjectKeyFromObject(a.proxy), found))
-		for _, c := range found.Status.Credentials {
+	a.awaitSeen("credentials in the status", func() (bool, any) {
+		credentials := a.status().Credentials
+		for _, c := range credentials {
 			if c.Revision == number {
 				fingerprint = c.Fingerprint
-				return nil
 			}
 		}
-		return fmt.Errorf("%+v", found.Status.Credentials)
+		return fingerprint != "", credentials
 	})
 	return fingerprint
 }

@@ -113,6 +113,14 @@ func (p *pod) load(clients int) *load {
 	return l
 }
 
+// noneFailed holds that no request has failed.
+func (l *load) noneFailed(t *testing.T) {
+	t.Helper()
+	if failed := l.failed.Load(); failed != 0 {
+		t.Errorf("of %d requests %d failed: %s", l.done.Load(), failed, <-l.failures)
+	}
+}
+
 // await returns when so many more requests have ended.
 func (l *load) await(t *testing.T, more int64) {
 	t.Helper()

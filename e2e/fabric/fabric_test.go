@@ -5,7 +5,6 @@
 package fabric_test
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -108,12 +107,12 @@ func (f *fabric) startNode(cp *controlplane.ControlPlane) {
 	found.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: machine.CorpAddress}}
 	_, err = f.clients.CoreV1().Nodes().UpdateStatus(t.Context(), found, metav1.UpdateOptions{})
 	controlplanetest.Require(t, err)
-	f.program(machine.Corp, tools.KubeProxy, nil,
+	f.runOnNode("kube-proxy", controlplanetest.Tool(t, tools.KubeProxy),
 		"--kubeconfig="+cp.AdminKubeconfig(), "--hostname-override="+node, "--proxy-mode=nftables", "--cluster-cidr="+pods,
 		"--bind-address=0.0.0.0", "--healthz-bind-address=127.0.0.1:10256", "--metrics-bind-address=127.0.0.1:10249",
 		"--conntrack-max-per-core=0", "--conntrack-tcp-timeout-established=0", "--conntrack-tcp-timeout-close-wait=0")
 	controlplanetest.Require(t, os.WriteFile(f.network.Path(machine.Dir, "Corefile"), []byte(strings.NewReplacer("KUBECONFIG", cp.AdminKubeconfig(), "ADDRESS", machine.CorpAddress).Replace(corefile)), 0o600))
-	f.program(machine.Corp, tools.CoreDNS, nil, "-conf="+machine.Dir+"/Corefile")
+	f.runOnNode("coredns", controlplanetest.Tool(t, tools.CoreDNS), "-conf="+machine.Dir+"/Corefile")
 	resolver := "nameserver " + machine.CorpAddress + "\nsearch shop.svc.cluster.local svc.cluster.local cluster.local\noptions ndots:5\n"
 	controlplanetest.Require(t, os.WriteFile(f.network.Path(machine.Dir, "resolv.conf"), []byte(resolver), 0o644))
 }
@@ -137,18 +136,22 @@ const corefile = `.:53 {
 }
 `
 
-// program starts one of the programs of others.
-func (f *fabric) program(where machine.Namespace, tool tools.Tool, ready func(context.Context) error, args ...string) *process.Process {
+func (f *fabric) start(where machine.Namespace, spec process.Spec) *process.Process {
 	f.t.Helper()
-	path := controlplanetest.Tool(f.t, tool)
-	p, err := f.network.Start(f.t.Context(), where, process.Spec{Name: tool.Name, Path: path, Args: args, Ready: ready})
+	p, err := f.network.Start(f.t.Context(), where, spec)
 	controlplanetest.Require(f.t, err)
+	return p
+}
+
+// runOnNode starts a program in the node's network, and shows the end of its log if the test fails.
+func (f *fabric) runOnNode(name, path string, args ...string) {
+	f.t.Helper()
+	p := f.start(machine.Corp, process.Spec{Name: name, Path: path, Args: args})
 	f.t.Cleanup(func() {
 		if log, err := p.Log(); f.t.Failed() {
-			f.t.Logf("%s: %v\n%s", tool.Name, err, log[max(0, len(log)-4000):])
+			f.t.Logf("%s: %v\n%s", name, err, log[max(0, len(log)-4000):])
 		}
 	})
-	return p
 }
 
 // newService makes one that selects the pods with its name as label, and returns its address.

@@ -61,15 +61,20 @@ func (p *pod) publish(service string) {
 // podObject makes the Pod of a process on the node.
 func (f *fabric) podObject(namespace, name, address string, labels map[string]string, ports ...corev1.ContainerPort) {
 	f.t.Helper()
-	made, err := f.clients.CoreV1().Pods(namespace).Create(f.t.Context(), &corev1.Pod{
+	made, err := f.clients.CoreV1().Pods(namespace).Create(f.t.Context(), podOnNode(name, labels, ports...), metav1.CreateOptions{})
+	controlplanetest.Require(f.t, err)
+	f.runs(made, address)
+}
+
+// podOnNode is a Pod that somebody has scheduled.
+func podOnNode(name string, labels map[string]string, ports ...corev1.ContainerPort) *corev1.Pod {
+	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
 		Spec: corev1.PodSpec{
 			NodeName: node, AutomountServiceAccountToken: new(bool), ServiceAccountName: "default",
 			Containers: []corev1.Container{{Name: "main", Image: "registry.example/main:1", Ports: ports}},
 		},
-	}, metav1.CreateOptions{})
-	controlplanetest.Require(f.t, err)
-	f.runs(made, address)
+	}
 }
 
 // runs says what the kubelet says of a pod whose containers have just started.
@@ -125,13 +130,16 @@ func (p *pod) startRelay(policy string, args ...string) {
 	f.t.Helper()
 	file := filepath.Join(f.t.TempDir(), "policy.yaml")
 	write(f.t, file, policy)
-	var err error
-	p.process, err = f.network.Start(f.t.Context(), p.network(), process.Spec{
+	p.process = p.start(process.Spec{
 		Name: p.name, Path: f.relay,
 		Args:  append([]string{"--listen=:3128", "--proxy=" + f.folder, "--policy=" + file}, args...),
 		Env:   []string{"KUBERNETES_SERVICE_HOST=" + api, "HOST_IPS=" + machine.CorpAddress},
 		Ready: f.network.Answers(p.network(), net.JoinHostPort(p.address, "3128")),
-		Grace: 0,
 	})
-	controlplanetest.Require(f.t, err)
+}
+
+// start starts a program in the pod.
+func (p *pod) start(spec process.Spec) *process.Process {
+	p.fabric.t.Helper()
+	return p.fabric.start(p.network(), spec)
 }

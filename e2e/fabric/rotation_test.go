@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -56,11 +57,8 @@ func (f *fabric) startFollow(cp *controlplane.ControlPlane) {
 	controlplanetest.Require(f.t, err)
 	p, err := cp.Run(f.t.Context(), process.Spec{
 		Name: "follow", Path: program,
-		Args: []string{"follow", "--kubeconfig=" + cp.AdminKubeconfig(), "--namespace=" + system, "--folder=" + f.folder, "--health-address=" + health.Address()},
-		Ready: func(ctx context.Context) error {
-			_, err := process.Get(ctx, "http://"+health.Address()+"/readyz")
-			return err
-		},
+		Args:  []string{"follow", "--kubeconfig=" + cp.AdminKubeconfig(), "--namespace=" + system, "--folder=" + f.folder, "--health-address=" + health.Address()},
+		Ready: process.Answers("http://" + health.Address() + "/readyz"),
 	})
 	controlplanetest.Require(f.t, err)
 	f.t.Cleanup(p.Kill)
@@ -96,10 +94,8 @@ func testRotation(t *testing.T, f *fabric, client *pod) {
 	ask, err := filepath.Abs("testdata/Ask.java")
 	controlplanetest.Require(t, err)
 	for name, command := range askers(ask) {
-		p, err := f.network.Start(t.Context(), client.network(), process.Spec{Name: "asker-" + name, Path: command[0], Args: command[1:], Env: variables("shop")})
-		controlplanetest.Require(t, err)
-		t.Cleanup(p.Kill)
-		running[name] = p
+		running[name] = client.start(process.Spec{Name: "asker-" + name, Path: command[0], Args: command[1:], Env: variables("shop")})
+		t.Cleanup(running[name].Kill)
 	}
 	tunnel := f.startFrp(t, client)
 	running["frpc"] = tunnel.agent
@@ -115,17 +111,14 @@ func testRotation(t *testing.T, f *fabric, client *pod) {
 	f.setSource(account(nextUser, nextPassword), "")
 	answersGoOn(t, running)
 	tunnel.check(t)
-	tunnel.restartServer(t)
+	tunnel.server.Kill()
+	tunnel.server = f.start(machine.Internet, tunnel.serverSpec) // so that the agent connects again
 	tunnel.check(t)
 	under.stop()
-	if under.failed.Load() != 0 {
-		t.Errorf("of %d requests %d failed: %s", under.done.Load(), under.failed.Load(), <-under.failures)
-	}
+	under.noneFailed(t)
 	for name, p := range running {
-		log, err := p.Log()
-		controlplanetest.Require(t, err)
-		if answers := strings.ReplaceAll(log, "200\n", ""); name != "frpc" && answers != "" {
-			t.Errorf("%s: %s", name, answers)
+		if name != "frpc" {
+			onlyAnswers(t, name, p)
 		}
 	}
 	if now := pidsOf(running); now != pids {
@@ -162,17 +155,22 @@ func answersGoOn(t *testing.T, running map[string]*process.Process) {
 	}
 }
 
+// onlyAnswers holds that all answers to a program that asks for ever are 200.
+func onlyAnswers(t *testing.T, name string, p *process.Process) {
+	t.Helper()
+	log, err := p.Log()
+	controlplanetest.Require(t, err)
+	if others := strings.ReplaceAll(log, "200\n", ""); others != "" {
+		t.Errorf("%s: %q", name, others)
+	}
+}
+
 // awaitUser returns when squid has served a request of this user.
 func (f *fabric) awaitUser(t *testing.T, user string) {
 	t.Helper()
 	controlplanetest.Await(t, "a request of "+user, func(context.Context) (bool, error) {
 		requests, err := f.squid.Requests()
-		for _, request := range requests {
-			if request.User == user && request.Status == 200 {
-				return true, nil
-			}
-		}
-		return false, err
+		return slices.ContainsFunc(requests, func(r machine.Request) bool { return r.User == user && r.Status == 200 }), err
 	})
 }
 
@@ -185,24 +183,17 @@ type frp struct {
 
 func (f *fabric) startFrp(t *testing.T, client *pod) *frp {
 	t.Helper()
-	paths := map[string]string{}
-	for name, tool := range map[string]tools.Tool{"frps": tools.FRPS061, "frpc": tools.FRPC061} {
-		path, err := tools.Build(t.Context(), tool, nil)
-		controlplanetest.Require(t, err)
-		paths[name] = path
-	}
 	folder := t.TempDir()
 	write(t, folder+"/frps.toml", fmt.Sprintf("bindAddr = %q\nbindPort = 443\n", machine.HubAddress))
 	write(t, folder+"/frpc.toml", fmt.Sprintf("serverAddr = %q\nserverPort = 443\nloginFailExit = false\n[[proxies]]\nname = \"web\"\ntype = \"tcp\"\nlocalIP = %q\nlocalPort = 9000\nremotePort = 7000\n", machine.HubName, client.address))
 	f.serve(client.listen(9000), "from inside")
-	tunnel := &frp{fabric: f, serverSpec: process.Spec{Name: "frps", Path: paths["frps"], Args: []string{"-c", folder + "/frps.toml"}}}
-	var err error
-	tunnel.server, err = f.network.Start(t.Context(), machine.Internet, tunnel.serverSpec)
-	controlplanetest.Require(t, err)
-	tunnel.agent, err = f.network.Start(t.Context(), client.network(), process.Spec{
-		Name: "frpc", Path: paths["frpc"], Args: []string{"-c", folder + "/frpc.toml"}, Env: variables("shop"),
+	tunnel := &frp{fabric: f, serverSpec: process.Spec{
+		Name: "frps", Path: controlplanetest.Tool(t, tools.FRPS061), Args: []string{"-c", folder + "/frps.toml"},
+	}}
+	tunnel.server = f.start(machine.Internet, tunnel.serverSpec)
+	tunnel.agent = client.start(process.Spec{
+		Name: "frpc", Path: controlplanetest.Tool(t, tools.FRPC061), Args: []string{"-c", folder + "/frpc.toml"}, Env: variables("shop"),
 	})
-	controlplanetest.Require(t, err)
 	t.Cleanup(func() { tunnel.agent.Kill(); tunnel.server.Kill() })
 	tunnel.check(t)
 	return tunnel
@@ -215,13 +206,4 @@ func (f *frp) check(t *testing.T) {
 		out, err := f.fabric.network.Run(ctx, machine.Internet, nil, "curl", "-sS", "--max-time", "2", "http://"+net.JoinHostPort(machine.HubAddress, "7000")+"/")
 		return string(out) == "from inside", err
 	})
-}
-
-// restartServer restarts the server, so that the agent connects again.
-func (f *frp) restartServer(t *testing.T) {
-	t.Helper()
-	f.server.Kill()
-	var err error
-	f.server, err = f.fabric.network.Start(t.Context(), machine.Internet, f.serverSpec)
-	controlplanetest.Require(t, err)
 }
