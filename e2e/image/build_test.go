@@ -42,14 +42,20 @@ func host(t *testing.T, name string) (v1.Image, v1.Descriptor) {
 	t.Helper()
 	digest, err := built[name]()
 	controlplanetest.Require(t, err)
-	index, descriptor := registry.Archive(t, filepath.Join(output(), name+".tar"))
-	if descriptor.Digest != digest {
-		t.Fatalf("the archive of %s has %s, and %s was built", name, descriptor.Digest, digest)
+	return imageIn(t, filepath.Join(output(), name+".tar"), digest)
+}
+
+// imageIn is the image in an archive, and the descriptor of its index, which must be the one that was built.
+func imageIn(t *testing.T, archive string, want v1.Hash) (v1.Image, v1.Descriptor) {
+	t.Helper()
+	index, descriptor := registry.Archive(t, archive)
+	if descriptor.Digest != want {
+		t.Fatalf("the archive %s has %s, and %s was built", archive, descriptor.Digest, want)
 	}
 	manifests, err := index.IndexManifest()
 	controlplanetest.Require(t, err)
 	if len(manifests.Manifests) != 1 || manifests.Manifests[0].Platform.String() != platform.String() {
-		t.Fatalf("%s has %+v", name, manifests.Manifests)
+		t.Fatalf("%s has %+v", archive, manifests.Manifests)
 	}
 	image, err := index.Image(manifests.Manifests[0].Digest)
 	controlplanetest.Require(t, err)

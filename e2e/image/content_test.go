@@ -182,11 +182,7 @@ func TestTheSameCommitHasTheSameDigestWhereverItIsCheckedOut(t *testing.T) {
 		head, err := exec.Command("git", "-C", clone, "rev-parse", "HEAD").Output()
 		controlplanetest.Require(t, err)
 		revision = strings.TrimSpace(string(head))
-		index, _ := registry.Archive(t, filepath.Join(into, "fairlead-relay.tar"))
-		manifest, err := index.IndexManifest()
-		controlplanetest.Require(t, err)
-		image, err := index.Image(manifest.Manifests[0].Digest)
-		controlplanetest.Require(t, err)
+		image, _ := imageIn(t, filepath.Join(into, "fairlead-relay.tar"), digest)
 		config, err := image.ConfigFile()
 		controlplanetest.Require(t, err)
 		if got := config.Config.Labels["org.opencontainers.image.revision"]; got != revision {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,10 +86,7 @@ func TestTheOperatorsImageBecomesReadyAsItsDeploymentSays(t *testing.T) {
 		mounts: map[string]string{"/var/run/secrets/kubernetes.io/serviceaccount": folder(t, map[string]string{
 			"token": account.BearerToken, "ca.crt": string(account.CAData), "namespace": operator.Namespace,
 		})},
-		ready: func(ctx context.Context) error {
-			_, err := process.Get(ctx, "http://"+probes.Address()+"/readyz")
-			return err
-		},
+		ready: process.Answers("http://" + probes.Address() + "/readyz"),
 	}.start(t)
 
 	checkConfined(t, running)
@@ -136,13 +134,12 @@ func TestTheRelaysImageAnswersItsProbeBesideAnAgent(t *testing.T) {
 }
 
 func TestTheImageOfTheCommandLineRendersTheExample(t *testing.T) {
-	no, yes := false, true
 	got := container{
 		image: "fairlead", pod: &corev1.PodSecurityContext{},
 		spec: corev1.Container{
 			Args: []string{"render", "--values", "/input/secret-values.yaml", "--cluster", "/input/cluster.yaml", "-o", "noproxy"},
 			SecurityContext: &corev1.SecurityContext{
-				ReadOnlyRootFilesystem: &yes, AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+				ReadOnlyRootFilesystem: ptr.To(true), AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 			},
 		},
 		mounts: map[string]string{"/input": repository.Path("examples")},
@@ -183,8 +180,7 @@ func checkConfined(t *testing.T, running *process.Process) {
 
 // inside is the program that runc has started: its own child.
 func inside(running *process.Process) (int, error) {
-	pid := strconv.Itoa(running.PID())
-	threads, err := filepath.Glob("/proc/" + pid + "/task/*/children")
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", running.PID()))
 	if err != nil {
 		return 0, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
@@ -49,14 +50,7 @@ func ask(t *testing.T, tool tools.Tool, question any) []byte {
 // boot starts a machine that finds the files through cloud-init.
 func boot(t *testing.T, files []file) *machine.Machine {
 	t.Helper()
-	n, err := machine.Start(t.Context())
-	controlplanetest.Require(t, err)
-	t.Cleanup(func() {
-		if err := n.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	m, err := n.Boot(t.Context(), machine.Options{UserData: userData(t, "cloud-config", files), Progress: os.Stderr})
+	m, err := machinetest.Network(t).Boot(t.Context(), machine.Options{UserData: userData(t, "cloud-config", files), Progress: os.Stderr})
 	controlplanetest.Require(t, err)
 	result, err := m.AwaitFiles(t.Context())
 	controlplanetest.Require(t, err)

@@ -38,11 +38,8 @@ func TestKubeStateMetricsHasWhatReportsSay(t *testing.T) {
 	controlplanetest.Require(t, err)
 	telemetry, err := ports.Reserve()
 	controlplanetest.Require(t, err)
-	metrics := func(ctx context.Context) (string, error) {
-		return process.Get(ctx, "http://"+port.Address()+"/metrics")
-	}
-	controlplanetest.Require(t, port.Release())
-	controlplanetest.Require(t, telemetry.Release())
+	metrics := "http://" + port.Address() + "/metrics"
+	controlplanetest.Require(t, errors.Join(port.Release(), telemetry.Release()))
 	started, err := process.Start(t.Context(), process.Spec{
 		Name: "kube-state-metrics", Path: program, LogFile: filepath.Join(t.TempDir(), "log"),
 		Args: []string{
@@ -50,7 +47,7 @@ func TestKubeStateMetricsHasWhatReportsSay(t *testing.T) {
 			"--kubeconfig=" + cp.AdminKubeconfig(), "--custom-resource-state-only",
 			"--custom-resource-state-config-file=" + root + "examples/monitoring/kube-state-metrics.yaml",
 		},
-		Ready: func(ctx context.Context) error { _, err := metrics(ctx); return err },
+		Ready: process.Answers(metrics),
 	})
 	controlplanetest.Require(t, err)
 	t.Cleanup(func() { controlplanetest.Require(t, started.Stop()) })
@@ -62,11 +59,8 @@ func TestKubeStateMetricsHasWhatReportsSay(t *testing.T) {
 		`fairlead_proxyreport_observed_timestamp_seconds{` + labels + `,namespace="` + namespace + `"} 1.7e+09`,
 	} {
 		controlplanetest.Await(t, want, func(ctx context.Context) (bool, error) {
-			page, err := metrics(ctx)
-			if strings.Contains(page, want) {
-				return true, nil
-			}
-			return false, errors.Join(err, errors.New(page))
+			page, err := process.Get(ctx, metrics)
+			return controlplanetest.Holds(strings.Contains(page, want), "%v\n%s", err, page)
 		})
 	}
 }
