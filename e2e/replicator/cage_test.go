@@ -27,12 +27,10 @@ func TestAStolenTokenReadsAndWritesNoOtherSecret(t *testing.T) {
 	f := newFixture(t)
 	namespace, taken := f.namespace(), f.namespace(selection, "exclude")
 	f.awaitCopy(namespace)
-	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "foreign"}, Data: map[string][]byte{"a": []byte("b")}}
-	theirs := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: taken, Name: policies.Secret}, Data: map[string][]byte{"a": []byte("b")}}
-	typed := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace(selection, "exclude"), Name: policies.Secret, Labels: map[string]string{ourLabel: "proxy"}},
-		Type:       "example.com/type",
-	}
+	foreign, theirs := secretNamed(namespace, "foreign"), secretNamed(taken, policies.Secret)
+	typed := secretNamed(f.namespace(selection, "exclude"), policies.Secret)
+	foreign.Data, theirs.Data = map[string][]byte{"a": []byte("b")}, map[string][]byte{"a": []byte("b")}
+	typed.Labels, typed.Type = map[string]string{ourLabel: "proxy"}, "example.com/type"
 	for _, secret := range []*corev1.Secret{foreign, theirs, typed} {
 		f.must(f.client.Create(t.Context(), secret))
 	}
@@ -42,11 +40,8 @@ func TestAStolenTokenReadsAndWritesNoOtherSecret(t *testing.T) {
 	// ours is a valid one for a namespace that has none, with a change.
 	empty := f.namespace(selection, "exclude")
 	ours := func(change func(*corev1.Secret)) *corev1.Secret {
-		secret := &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: empty, Name: policies.Secret, Labels: map[string]string{ourLabel: "proxy"}},
-			Type:       corev1.SecretTypeOpaque,
-			Data:       maps.Clone(f.source().Data),
-		}
+		secret := secretNamed(empty, policies.Secret)
+		secret.Labels, secret.Type, secret.Data = map[string]string{ourLabel: "proxy"}, corev1.SecretTypeOpaque, maps.Clone(f.source().Data)
 		change(secret)
 		return secret
 	}
@@ -55,35 +50,10 @@ func TestAStolenTokenReadsAndWritesNoOtherSecret(t *testing.T) {
 		change(of)
 		return thief.Update(ctx, of)
 	}
-	named := func(namespace, name string) *corev1.Secret {
-		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	}
 
 	// What RBAC alone refuses is in TestAStolenTokenMayDoExactlyWhatIsListed.
-	for name, try := range map[string]func() error{
-		"list all but ours":               func() error { return thief.List(ctx, &corev1.SecretList{}, notOurs) },
-		"create a Secret of another name": func() error { return thief.Create(ctx, ours(func(s *corev1.Secret) { s.Name = "backdoor" })) },
-		"create one of a generated name": func() error {
-			return thief.Create(ctx, ours(func(s *corev1.Secret) { s.Name, s.GenerateName = "", policies.Secret }))
-		},
-		"create one without our label": func() error { return thief.Create(ctx, ours(func(s *corev1.Secret) { s.Labels = nil })) },
-		"create one with another key":  func() error { return thief.Create(ctx, ours(func(s *corev1.Secret) { s.Data["x"] = []byte("y") })) },
-		"create one with another, as text": func() error {
-			return thief.Create(ctx, ours(func(s *corev1.Secret) { s.StringData = map[string]string{"x": "y"} }))
-		},
-		"create one of another type": func() error { return thief.Create(ctx, ours(func(s *corev1.Secret) { s.Type = "example.com/type" })) },
-		"create a service account's token": func() error {
-			return thief.Create(ctx, ours(func(s *corev1.Secret) {
-				s.Type, s.Data = corev1.SecretTypeServiceAccountToken, nil
-				s.Annotations = map[string]string{corev1.ServiceAccountNameKey: "default"}
-			}))
-		},
-		"create one with a finalizer": func() error {
-			return thief.Create(ctx, ours(func(s *corev1.Secret) { s.Finalizers = []string{"example.com/x"} }))
-		},
-		"create one in the own namespace": func() error {
-			return thief.Create(ctx, ours(func(s *corev1.Secret) { s.Namespace, s.Name = policies.Namespace, "x" }))
-		},
+	tries := map[string]func() error{
+		"list all but ours": func() error { return thief.List(ctx, &corev1.SecretList{}, notOurs) },
 		"change the source": func() error {
 			return updated(f.source(), func(s *corev1.Secret) { s.Data["HTTP_PROXY"] = []byte("http://mine") })
 		},
@@ -94,41 +64,13 @@ func TestAStolenTokenReadsAndWritesNoOtherSecret(t *testing.T) {
 		"mark somebody's as ours": func() error {
 			return updated(theirs, func(s *corev1.Secret) { s.Labels, s.Data = map[string]string{ourLabel: "proxy"}, nil })
 		},
-		"delete somebody's of our name": func() error { return thief.Delete(ctx, named(taken, policies.Secret)) },
+		"delete somebody's of our name": func() error { return thief.Delete(ctx, secretNamed(taken, policies.Secret)) },
 		"change one of another type": func() error {
 			return updated(typed, func(s *corev1.Secret) { s.Annotations = map[string]string{"a": "b"} })
 		},
 		"delete one of another type": func() error { return thief.Delete(ctx, typed) },
-		"add a key to a copy": func() error {
-			return updated(f.secret(namespace), func(s *corev1.Secret) { s.Data["x"] = []byte("y") })
-		},
-		"take the label from a copy":      func() error { return updated(f.secret(namespace), func(s *corev1.Secret) { s.Labels = nil }) },
-		"create one that nobody can mend": func() error { return thief.Create(ctx, ours(func(s *corev1.Secret) { s.Immutable = ptr.To(true) })) },
-		"make a copy immutable": func() error {
-			return updated(f.secret(namespace), func(s *corev1.Secret) { s.Immutable = ptr.To(true) })
-		},
-		// mittwald/kubernetes-replicator fills a Secret with what this names, and we can read it then.
-		"have another program fill one": func() error {
-			return thief.Create(ctx, ours(func(s *corev1.Secret) {
-				s.Annotations = map[string]string{"replicator.v1.mittwald.de/replicate-from": namespace + "/foreign"}
-			}))
-		},
-		"have it fill a copy": func() error {
-			return updated(f.secret(namespace), func(s *corev1.Secret) {
-				s.Annotations["replicator.v1.mittwald.de/replicate-from"] = namespace + "/foreign"
-			})
-		},
-		"label a copy for another program": func() error { return updated(f.secret(namespace), func(s *corev1.Secret) { s.Labels["a"] = "b" }) },
-		"give a copy an owner": func() error {
-			return updated(f.secret(namespace), func(s *corev1.Secret) {
-				s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Secret", Name: foreign.Name, UID: foreign.UID}}
-			})
-		},
 		"watch it by the old path": func() error {
 			return clients.CoreV1().RESTClient().Get().AbsPath("/api/v1/watch/namespaces", namespace, "secrets/foreign").Do(ctx).Error()
-		},
-		"add a finalizer to a copy": func() error {
-			return updated(f.secret(namespace), func(s *corev1.Secret) { s.Finalizers = []string{"example.com/x"} })
 		},
 		"write a lease of somebody else": func() error {
 			return thief.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: policies.Namespace, Name: "other"}})
@@ -136,7 +78,40 @@ func TestAStolenTokenReadsAndWritesNoOtherSecret(t *testing.T) {
 		"write an Event about somebody else": func() error {
 			return thief.Create(ctx, eventAbout(corev1.ObjectReference{Kind: "Pod", Name: "x", Namespace: namespace}))
 		},
+	}
+	// mittwald/kubernetes-replicator fills a Secret with what this names, and we can read it then.
+	const fills = "replicator.v1.mittwald.de/replicate-from"
+	for name, change := range map[string]func(*corev1.Secret){
+		"of another name":       func(s *corev1.Secret) { s.Name = "backdoor" },
+		"of a generated name":   func(s *corev1.Secret) { s.Name, s.GenerateName = "", policies.Secret },
+		"without our label":     func(s *corev1.Secret) { s.Labels = nil },
+		"with another key":      func(s *corev1.Secret) { s.Data["x"] = []byte("y") },
+		"with another, as text": func(s *corev1.Secret) { s.StringData = map[string]string{"x": "y"} },
+		"of another type":       func(s *corev1.Secret) { s.Type = "example.com/type" },
+		"that is a service account's token": func(s *corev1.Secret) {
+			s.Type, s.Data = corev1.SecretTypeServiceAccountToken, nil
+			s.Annotations = map[string]string{corev1.ServiceAccountNameKey: "default"}
+		},
+		"with a finalizer":           func(s *corev1.Secret) { s.Finalizers = []string{"example.com/x"} },
+		"in the own namespace":       func(s *corev1.Secret) { s.Namespace, s.Name = policies.Namespace, "x" },
+		"that nobody can mend":       func(s *corev1.Secret) { s.Immutable = ptr.To(true) },
+		"that another program fills": func(s *corev1.Secret) { s.Annotations = map[string]string{fills: namespace + "/foreign"} },
 	} {
+		tries["create one "+name] = func() error { return thief.Create(ctx, ours(change)) }
+	}
+	owner := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Secret", Name: foreign.Name, UID: foreign.UID}}
+	for name, change := range map[string]func(*corev1.Secret){
+		"another key":                 func(s *corev1.Secret) { s.Data["x"] = []byte("y") },
+		"no label":                    func(s *corev1.Secret) { s.Labels = nil },
+		"what makes it immutable":     func(s *corev1.Secret) { s.Immutable = ptr.To(true) },
+		"what another program fills":  func(s *corev1.Secret) { s.Annotations[fills] = namespace + "/foreign" },
+		"a label for another program": func(s *corev1.Secret) { s.Labels["a"] = "b" },
+		"an owner":                    func(s *corev1.Secret) { s.OwnerReferences = owner },
+		"a finalizer":                 func(s *corev1.Secret) { s.Finalizers = []string{"example.com/x"} },
+	} {
+		tries["give a copy "+name] = func() error { return updated(f.secret(namespace), change) }
+	}
+	for name, try := range tries {
 		t.Run(name, func(t *testing.T) {
 			if err := try(); !apierrors.IsForbidden(err) {
 				t.Errorf("it was not forbidden: %v", err)
@@ -152,7 +127,7 @@ func TestAStolenTokenReadsAndWritesNoOtherSecret(t *testing.T) {
 	}
 	t.Run("but writes and reads copies, and sees what somebody else named so", func(t *testing.T) {
 		f.must(thief.Create(ctx, ours(func(*corev1.Secret) {})))
-		f.must(thief.Delete(ctx, named(empty, policies.Secret)))
+		f.must(thief.Delete(ctx, secretNamed(empty, policies.Secret)))
 		list := &corev1.SecretList{}
 		f.must(thief.List(ctx, list, client.MatchingFields{"metadata.name": policies.Secret}))
 		if len(list.Items) < 3 {
@@ -162,7 +137,7 @@ func TestAStolenTokenReadsAndWritesNoOtherSecret(t *testing.T) {
 	t.Run("but writes a copy that somebody else labelled, annotated and holds", func(t *testing.T) {
 		f.change(namespace, func(s *corev1.Secret) {
 			s.Labels["theirs"], s.Annotations["theirs"], s.Finalizers = "kept", "kept", []string{"example.com/x"}
-			s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Secret", Name: foreign.Name, UID: foreign.UID}}
+			s.OwnerReferences = owner
 		})
 		f.change(namespace, func(s *corev1.Secret) { s.Data["HTTP_PROXY"] = []byte("http://elsewhere:1") })
 		if after := f.awaitCopy(namespace); after.Labels["theirs"] != "kept" || len(after.Finalizers) != 1 || len(after.OwnerReferences) != 1 {
@@ -183,20 +158,14 @@ func eventAbout(regarding corev1.ObjectReference) *eventsv1.Event {
 // notOurs selects by name without naming one.
 var notOurs = client.MatchingFieldsSelector{Selector: fields.OneTermNotEqualSelector("metadata.name", policies.Secret)}
 
-func cageBinding() *admissionv1.ValidatingAdmissionPolicyBinding {
-	return &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: replicator.Name + "-secrets"}}
-}
-
-func writesBinding() *admissionv1.ValidatingAdmissionPolicyBinding {
-	return &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: replicator.Name + "-writes"}}
-}
-
 func TestTheReplicatorRefusesToRunWithoutItsCage(t *testing.T) {
 	t.Parallel()
 	f := newOwnFixture(t)
 	f.must(f.replicator.Stop())
-	f.must(f.client.Delete(t.Context(), cageBinding()))
-	f.must(f.client.Delete(t.Context(), writesBinding()))
+	for _, policy := range []string{"-secrets", "-writes"} {
+		binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: replicator.Name + policy}}
+		f.must(f.client.Delete(t.Context(), binding))
+	}
 	caged, meta := f.clientFor(f.replicator.Config), metav1.ObjectMeta{Namespace: policies.Namespace, Name: "stranger"}
 	for _, stranger := range []client.Object{&corev1.Secret{ObjectMeta: meta}, &coordinationv1.Lease{ObjectMeta: meta}} {
 		controlplanetest.Await(t, "the API server to notice", func(ctx context.Context) (bool, error) {

@@ -24,7 +24,7 @@ const deliveredName = "fairlead-source"
 func (f *fixture) deliver(password string) {
 	f.Helper()
 	url := "http://user:" + password + "@proxy.example:3128"
-	controlplanetest.Require(f, f.cp.Apply(f.Context(), []byte(`
+	f.must(f.cp.Apply(f.Context(), []byte(`
 apiVersion: v1
 kind: Secret
 metadata: {name: `+deliveredName+`, namespace: `+policies.Namespace+`, labels: {fairlead.io/secret: source}}
@@ -62,7 +62,7 @@ func TestWhatSomebodyElseBringsIsCopiedAndFollowed(t *testing.T) {
 	f.change(policies.Namespace, func(s *corev1.Secret) { s.Data["HTTP_PROXY"] = []byte("http://elsewhere:1") })
 	f.awaitData(policies.Namespace, sixOf("second"))
 	f.checkDeliveredRights(namespace)
-	f.must(f.client.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: policies.Namespace, Name: deliveredName}}))
+	f.must(f.client.Delete(t.Context(), secretNamed(policies.Namespace, deliveredName)))
 	f.awaitCopies("SourceMissing", 2)
 	f.awaitData(namespace, sixOf("second"))
 }

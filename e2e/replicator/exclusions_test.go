@@ -8,12 +8,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
@@ -23,9 +21,7 @@ const until = "fairlead.io/exclude-until"
 func newEndingFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := on(t, controlplanetest.Start(t, controlplane.Options{}))
-	controlplanetest.Require(t, policies.Install(t.Context(), f.cp, values("pl4in"), map[string]any{
-		"exclude": map[string]any{"until": map[string]any{"enabled": true}},
-	}))
+	f.install("pl4in", map[string]any{"exclude": map[string]any{"until": map[string]any{"enabled": true}}})
 	f.start()
 	return f
 }
@@ -39,13 +35,6 @@ func (f *fixture) excluded(time string) string {
 	}
 	f.must(f.client.Create(f.Context(), namespace))
 	return namespace.Name
-}
-
-func (f *fixture) readNamespace(name string) *corev1.Namespace {
-	f.Helper()
-	namespace := &corev1.Namespace{}
-	f.must(f.client.Get(f.Context(), client.ObjectKey{Name: name}, namespace))
-	return namespace
 }
 
 func TestTheExclusionOfANamespaceEndsAtItsTime(t *testing.T) {
@@ -76,21 +65,17 @@ func TestTheExclusionOfANamespaceEndsAtItsTime(t *testing.T) {
 func TestAStolenTokenChangesNothingOfANamespaceButThatItIsServed(t *testing.T) {
 	f := newFixture(t)
 	thief, namespace := f.clientFor(f.replicator.Config), f.namespace("team", "a", selection, "exclude")
-	patch := func(namespace, metadata string) error {
-		object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-		return thief.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(`{"metadata":`+metadata+`}`)), client.DryRunAll)
-	}
 	for _, metadata := range []string{
 		`{"labels":{"team":"b"}}`, `{"labels":{"team":null}}`, `{"labels":{"pod-security.kubernetes.io/enforce":"privileged"}}`,
 		`{"labels":{"` + selection + `":null}}`, `{"annotations":{"a":"b"}}`, `{"finalizers":["example.com/x"]}`,
 		`{"annotations":{"fairlead.io/served":"2027-01-31T12:00:00Z","a":"b"}}`,
 		`{"ownerReferences":[{"apiVersion":"v1","kind":"Namespace","name":"default","uid":"1"}]}`,
 	} {
-		if err := patch(namespace, metadata); !apierrors.IsForbidden(err) {
+		if err := f.patch(thief, namespace, metadata, client.DryRunAll); !apierrors.IsForbidden(err) {
 			t.Errorf("%s: it was not forbidden: %v", metadata, err)
 		}
 	}
-	f.must(patch(namespace, `{"annotations":{"fairlead.io/served":"2027-01-31T12:00:00Z"}}`))
+	f.must(f.patch(thief, namespace, `{"annotations":{"fairlead.io/served":"2027-01-31T12:00:00Z"}}`, client.DryRunAll))
 }
 
 // Somebody has stolen the replicator's token.
@@ -101,26 +86,22 @@ func TestAStolenTokenEndsExclusionsThatEndAndChangesNothingElseOfANamespace(t *t
 	thief := f.clientFor(f.replicator.Config)
 	const ends = `"` + selection + `":null`
 	later := f.excluded("2999-01-31T12:00:00Z")
-	patch := func(namespace, content string) error {
-		object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-		return thief.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(content)), client.DryRunAll)
-	}
-	for name, test := range map[string]struct{ namespace, content string }{
-		"one that does not end":     {f.excluded(""), `{"metadata":{"labels":{` + ends + `}}}`},
-		"one that is not excluded":  {f.namespace("team", "a"), `{"metadata":{"labels":{"team":null}}}`},
-		"exclude one":               {f.namespace(), `{"metadata":{"labels":{"` + selection + `":"exclude"}}}`},
-		"say include":               {later, `{"metadata":{"labels":{"` + selection + `":"include"}}}`},
-		"remove another label, too": {later, `{"metadata":{"labels":{` + ends + `,"team":null}}}`},
-		"change another label, too": {later, `{"metadata":{"labels":{` + ends + `,"team":"b"}}}`},
-		"add a label, too":          {later, `{"metadata":{"labels":{` + ends + `,"pod-security.kubernetes.io/enforce":"privileged"}}}`},
-		"change the time, too":      {later, `{"metadata":{"labels":{` + ends + `},"annotations":{"` + until + `":null}}}`},
-		"add an annotation, too":    {later, `{"metadata":{"labels":{` + ends + `},"annotations":{"a":"b"}}}`},
-		"add a finalizer, too":      {later, `{"metadata":{"labels":{` + ends + `},"finalizers":["example.com/x"]}}`},
-		"change the time of an end": {later, `{"metadata":{"annotations":{"` + until + `":"2998-01-31T12:00:00Z"}}}`},
+	for name, test := range map[string]struct{ namespace, metadata string }{
+		"one that does not end":     {f.excluded(""), `{"labels":{` + ends + `}}`},
+		"one that is not excluded":  {f.namespace("team", "a"), `{"labels":{"team":null}}`},
+		"exclude one":               {f.namespace(), `{"labels":{"` + selection + `":"exclude"}}`},
+		"say include":               {later, `{"labels":{"` + selection + `":"include"}}`},
+		"remove another label, too": {later, `{"labels":{` + ends + `,"team":null}}`},
+		"change another label, too": {later, `{"labels":{` + ends + `,"team":"b"}}`},
+		"add a label, too":          {later, `{"labels":{` + ends + `,"pod-security.kubernetes.io/enforce":"privileged"}}`},
+		"change the time, too":      {later, `{"labels":{` + ends + `},"annotations":{"` + until + `":null}}`},
+		"add an annotation, too":    {later, `{"labels":{` + ends + `},"annotations":{"a":"b"}}`},
+		"add a finalizer, too":      {later, `{"labels":{` + ends + `},"finalizers":["example.com/x"]}`},
+		"change the time of an end": {later, `{"annotations":{"` + until + `":"2998-01-31T12:00:00Z"}}`},
 	} {
-		if err := patch(test.namespace, test.content); !apierrors.IsForbidden(err) {
+		if err := f.patch(thief, test.namespace, test.metadata, client.DryRunAll); !apierrors.IsForbidden(err) {
 			t.Errorf("%s: it was not forbidden: %v", name, err)
 		}
 	}
-	f.must(patch(later, `{"metadata":{"labels":{`+ends+`}}}`))
+	f.must(f.patch(thief, later, `{"labels":{`+ends+`}}`, client.DryRunAll))
 }

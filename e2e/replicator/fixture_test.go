@@ -16,6 +16,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -87,8 +88,7 @@ func on(t *testing.T, cp *controlplane.ControlPlane) *fixture {
 
 func (f *fixture) clientFor(config *rest.Config) client.Client {
 	f.Helper()
-	c := controlplanetest.Client(f, config, nil)
-	return c
+	return controlplanetest.Client(f, config, nil)
 }
 
 // values of the release: the proxy's URL with this password. The policy is the native one, which needs no Kyverno.
@@ -102,24 +102,26 @@ func values(password string) map[string]any {
 	}
 }
 
-func (f *fixture) install(password string) {
+func (f *fixture) install(password string, more ...any) {
 	f.Helper()
-	controlplanetest.Require(f, policies.Install(f.Context(), f.cp, values(password)))
+	f.must(policies.Install(f.Context(), f.cp, append([]any{values(password)}, more...)...))
 }
 
 // start adds a replica, which may be the first.
 func (f *fixture) start(args ...string) {
 	f.Helper()
 	r, err := replicator.Start(f.Context(), f.cp, args...)
-	controlplanetest.Require(f, err)
+	f.must(err)
 	f.replicator = r
 }
 
 func (f *fixture) must(err error) {
 	f.Helper()
-	if err != nil {
-		f.Fatal(err)
-	}
+	controlplanetest.Require(f, err)
+}
+
+func secretNamed(namespace, name string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 }
 
 // secret returns the one of the contract, nil if there is none.
@@ -152,9 +154,14 @@ func (f *fixture) namespace(labels ...string) string {
 
 func (f *fixture) label(namespace, key, value string) {
 	f.Helper()
+	f.must(f.patch(f.client, namespace, fmt.Sprintf(`{"labels":{%q:%q}}`, key, value)))
+}
+
+// patch is somebody's change of a namespace's metadata.
+func (f *fixture) patch(as client.Client, namespace, metadata string, options ...client.PatchOption) error {
+	f.Helper()
 	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, key, value)
-	f.must(f.client.Patch(f.Context(), object, client.RawPatch("application/merge-patch+json", patch)))
+	return as.Patch(f.Context(), object, client.RawPatch(types.MergePatchType, []byte(`{"metadata":`+metadata+`}`)), options...)
 }
 
 // awaitCopy awaits that a namespace has what the source has, and returns it.
@@ -170,10 +177,8 @@ func (f *fixture) awaitData(namespace string, want map[string][]byte) *corev1.Se
 		if secret = f.secret(namespace); secret == nil {
 			return false, errors.New("there is none")
 		}
-		if !maps.EqualFunc(secret.Data, want, bytes.Equal) {
-			return false, fmt.Errorf("it has the keys %v, or other values", slices.Sorted(maps.Keys(secret.Data)))
-		}
-		return true, nil
+		right := maps.EqualFunc(secret.Data, want, bytes.Equal)
+		return controlplanetest.Holds(right, "it has the keys %v, or other values", slices.Sorted(maps.Keys(secret.Data)))
 	})
 	return secret
 }
@@ -193,9 +198,14 @@ func (f *fixture) awaitServed(namespace string, want func(string) bool) {
 
 func (f *fixture) served(namespace string) string {
 	f.Helper()
-	object := &corev1.Namespace{}
-	f.must(f.client.Get(f.Context(), client.ObjectKey{Name: namespace}, object))
-	return object.Annotations["fairlead.io/served"]
+	return f.readNamespace(namespace).Annotations["fairlead.io/served"]
+}
+
+func (f *fixture) readNamespace(name string) *corev1.Namespace {
+	f.Helper()
+	namespace := &corev1.Namespace{}
+	f.must(f.client.Get(f.Context(), client.ObjectKey{Name: name}, namespace))
+	return namespace
 }
 
 // change changes a Secret of the contract as a person would.
@@ -285,10 +295,8 @@ func (f *fixture) awaitIdle(looks float64) {
 	controlplanetest.Await(f, "the replicator's rest", func(context.Context) (bool, error) {
 		done, active := f.looks(), f.metric(`controller_runtime_active_workers{controller="replicator"}`)
 		queued := f.metric(`workqueue_depth{controller="replicator",name="replicator",priority=""}`)
-		if done < looks || active > 0 || queued > 0 {
-			return false, fmt.Errorf("%v looks, %v active, %v queued", done, active, queued)
-		}
-		return true, nil
+		rests := done >= looks && active == 0 && queued == 0
+		return controlplanetest.Holds(rests, "%v looks, %v active, %v queued", done, active, queued)
 	})
 }
 

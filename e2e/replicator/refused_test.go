@@ -24,7 +24,7 @@ func TestARefusedWriteIsReportedAndTriedAgain(t *testing.T) {
 	f.must(f.client.Create(t.Context(), quota))
 	quota.Status = corev1.ResourceQuotaStatus{Hard: none, Used: none} // the quota controller's part
 	f.must(f.client.Status().Update(t.Context(), quota))
-	stranger := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "stranger"}}
+	stranger := secretNamed(namespace, "stranger")
 	controlplanetest.Await(t, "the quota to hold", func(ctx context.Context) (bool, error) {
 		return controlplanetest.Holds(f.client.Create(ctx, stranger.DeepCopy(), client.DryRunAll) != nil, "a Secret more is admitted")
 	})

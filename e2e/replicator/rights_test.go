@@ -49,7 +49,7 @@ func TestTheReplicatorUsesEveryRightItHasAndMissesNone(t *testing.T) {
 	f.change(namespace, func(s *corev1.Secret) { s.Data["HTTP_PROXY"] = []byte("http://elsewhere:1") })
 	f.awaitCopy(namespace)
 	taken := f.namespace(selection, "exclude")
-	f.must(f.client.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: taken, Name: policies.Secret}}))
+	f.must(f.client.Create(t.Context(), secretNamed(taken, policies.Secret)))
 	f.label(taken, selection, "include")
 	f.awaitServed(taken, unserved)
 	// It says twice that there is no source, which is one Event, and then a series of it.

@@ -3,7 +3,6 @@ package replicator_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"maps"
 	"testing"
 
@@ -47,10 +46,7 @@ func (f *fixture) awaitFleet() {
 				right++
 			}
 		}
-		if right != fleetSize {
-			return false, fmt.Errorf("%d are right", right)
-		}
-		return true, nil
+		return controlplanetest.Holds(right == fleetSize, "%d are right", right)
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -97,7 +96,7 @@ func TestHelmUninstallLeavesTheCopies(t *testing.T) {
 	before := f.awaitCopy(namespace)
 	mark := f.mark()
 	f.helm("uninstall", policies.Release)
-	f.must(client.IgnoreNotFound(f.client.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: policies.Namespace, Name: policies.Secret}})))
+	f.must(client.IgnoreNotFound(f.client.Delete(t.Context(), secretNamed(policies.Namespace, policies.Secret))))
 	// Its pods end with the release, or a little later. That a missing source changes nothing is shown above.
 	f.must(f.replicator.Stop())
 	f.noSecretWrites(mark)

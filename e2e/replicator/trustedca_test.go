@@ -3,7 +3,6 @@ package replicator_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"testing"
 
@@ -53,10 +52,7 @@ func (f *fixture) awaitBundle(namespace, text string) *corev1.ConfigMap {
 		if found = f.bundle(namespace); found == nil {
 			return false, errors.New("there is none")
 		}
-		if !maps.Equal(found.Data, map[string]string{"ca.crt": text}) {
-			return false, fmt.Errorf("it has %v", found.Data)
-		}
-		return true, nil
+		return controlplanetest.Holds(maps.Equal(found.Data, map[string]string{"ca.crt": text}), "it has %v", found.Data)
 	})
 	return found
 }
@@ -202,13 +198,9 @@ func TestAStolenTokenWritesNoOtherConfigMap(t *testing.T) {
 			t.Errorf("create one with %s: %v", name, err)
 		}
 	}
-	for name, try := range map[string]func() error{
-		"change somebody's": func() error {
-			return thief.Update(ctx, ours(func(c *corev1.ConfigMap) { c.Namespace, c.ResourceVersion = namespace, theirs.ResourceVersion }))
-		},
-		"delete somebody's": func() error { return thief.Delete(ctx, theirs) },
-	} {
-		if err := try(); !apierrors.IsForbidden(err) {
+	changed := ours(func(c *corev1.ConfigMap) { c.Namespace, c.ResourceVersion = namespace, theirs.ResourceVersion })
+	for name, err := range map[string]error{"change somebody's": thief.Update(ctx, changed), "delete somebody's": thief.Delete(ctx, theirs)} {
+		if !apierrors.IsForbidden(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
