@@ -40,11 +40,8 @@ func (s *stage) startClusterAPI(ctx context.Context) error {
 	if err := s.installDocker(ctx); err != nil {
 		return err
 	}
-	core, err := clusterapi.StartCore(ctx, s.cp, clusterapi.Options{FeatureGates: []string{clusterapi.ClusterTopology}, Progress: s.screen})
-	if err == nil {
-		s.running.add(core)
-	}
-	return err
+	options := clusterapi.Options{FeatureGates: []string{clusterapi.ClusterTopology}, Progress: s.screen}
+	return s.running.take(clusterapi.StartCore(ctx, s.cp, options))
 }
 
 // startThird creates the third cluster, whose API server and controllers have been starting meanwhile.
@@ -130,11 +127,7 @@ func (s *stage) prepare(ctx context.Context) error {
 			if _, err := s.run(ctx, nil, "helm", deliverCommand...); err != nil {
 				return err
 			}
-			deliver, err := deployment.Start(ctx, s.cp, system, "fairlead-deliver")
-			if err == nil {
-				s.running.add(deliver)
-			}
-			return err
+			return s.running.take(deployment.Start(ctx, s.cp, system, "fairlead-deliver"))
 		},
 		func() error {
 			rendered, err := s.run(ctx, nil, "helm", templateCommand...)
@@ -152,7 +145,7 @@ func (s *stage) prepare(ctx context.Context) error {
 
 func (s *stage) showPrepared(ctx context.Context) error {
 	s.command(commandLine("helm", deliverCommand))
-	if err := s.showDeployment(ctx, "fairlead-deliver"); err != nil {
+	if err := s.showDeployment("fairlead-deliver")(ctx); err != nil {
 		return err
 	}
 	s.command(commandLine("helm", templateCommand) + " |\n      " + commandLine("fairlead", bundleCommand) + " |\n      kubectl apply --server-side -f -")

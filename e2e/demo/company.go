@@ -18,7 +18,6 @@ type company struct {
 	mutex    sync.Mutex
 	accounts map[string]string // passwords
 	served   map[string]int    // requests by user
-	refused  int
 }
 
 func startCompany() (*company, error) {
@@ -58,8 +57,6 @@ func (c *company) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fine := found && known == password
 	if fine {
 		c.served[user]++
-	} else {
-		c.refused++
 	}
 	c.mutex.Unlock()
 	if !fine {

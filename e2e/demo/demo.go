@@ -67,22 +67,19 @@ func demo(ctx context.Context, on *screen, keep bool) (err error) {
 	s := &stage{screen: on, keep: keep}
 	steps := s.steps()
 	if keep {
-		steps = append(steps, act{"put kubectl, helm and fairlead into one folder", s.link, nil})
+		steps = append(steps, act{"put kubectl, helm and fairlead into one folder", s.link, nothing})
 		s.total = len(steps)
 	} else {
-		steps = append(steps, s.withThird()...)
-		steps = append(steps, s.withRelay()...)
+		steps = append(steps, s.unlessKept()...)
 		s.total = len(steps) + 1
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	for _, step := range steps {
-		if err = s.step(step.what, func() error { return step.do(ctx) }); err != nil {
-			break
+		if err = s.step(step.what, func() error { return step.do(ctx) }); err == nil {
+			err = step.show(ctx)
 		}
-		if step.show != nil {
-			if err = step.show(ctx); err != nil {
-				break
-			}
+		if err != nil {
+			break
 		}
 	}
 	interrupted := ctx.Err() != nil
@@ -115,14 +112,14 @@ type act struct {
 
 func (s *stage) steps() []act {
 	return []act{
-		{"build fairlead, the command line", s.build, nil},
+		{"build fairlead, the command line", s.build, nothing},
 		{"ask it what a cluster gets: that needs no cluster", s.askWithoutCluster, s.showAnswers},
 		{"start etcd and kube-apiserver", s.startControlPlane, s.showControlPlane},
 		{"Cluster API: two Clusters, on vSphere and AWS", s.applyClusters, s.showClusters},
 		{"install the chart fairlead, as a config repository would", s.installFairlead, s.showFairlead},
-		{"start the operator as its Deployment says", s.startOperator, s.showOperator},
+		{"start the operator as its Deployment says", s.startOperator, s.showDeployment("fairlead-operator")},
 		{"what it has written: reports, and two Secrets for each cluster", nothing, s.showSecrets},
-		{"await kube-controller-manager and Kyverno, which have been starting", s.awaitKyverno, nil},
+		{"await kube-controller-manager and Kyverno, which have been starting", s.awaitKyverno, nothing},
 		{"install the chart fairlead-policies, with mycluster's values", s.installPolicies, s.showPolicies},
 		{"start the replicator as its Deployment says", s.startReplicator, s.showReplicator},
 		{"create a pod: Kyverno applies the policy", s.createPod, s.showPod},
@@ -133,20 +130,14 @@ func (s *stage) steps() []act {
 	}
 }
 
-// withThird is not for a demo that is kept, either: the third cluster's API server ends with it.
-func (s *stage) withThird() []act {
+// unlessKept is for a demo that ends: the third cluster's API server and the stand-in for the company's proxy end with it.
+func (s *stage) unlessKept() []act {
 	return []act{
 		{"a third cluster, and the controllers of Cluster API", s.startThird, s.showThird},
 		{"prepare once, for clusters with a label", s.prepare, s.showPrepared},
 		{"give the third cluster the label, and nothing else", s.label, s.showLabel},
 		{"create a pod in the third cluster", s.createThirdPod, s.showThirdPod},
 		{"ask who has read its kubeconfig", s.sweep, s.showSweep},
-	}
-}
-
-// withRelay is not for a demo that is kept: its stand-in for the company's proxy ends with it.
-func (s *stage) withRelay() []act {
-	return []act{
 		{"change carry to Relay: pods name a relay, and no password", s.useRelay, s.showRelay},
 		{"change the password while a pod's program asks", s.rotate, s.showRotation},
 	}
@@ -185,11 +176,7 @@ func (s *stage) startControlPlane(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		k, err := kyverno.Start(ctx, s.cp, kyverno.Options{Progress: s.screen})
-		if err == nil {
-			s.running.add(k)
-		}
-		return err
+		return s.running.take(kyverno.Start(ctx, s.cp, kyverno.Options{Progress: s.screen}))
 	})
 	return nil
 }

@@ -22,22 +22,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
-// wiring has the files and commands of a template for machines.
-type wiring struct{ files, commands []string }
+// wiring counts the files and commands of a template for machines.
+type wiring struct{ files, commands int }
 
 func (w wiring) String() string {
-	if len(w.files)+len(w.commands) == 0 {
+	if w == (wiring{}) {
 		return none
 	}
-	return fmt.Sprintf("%d files, %d commands", len(w.files), len(w.commands))
+	return fmt.Sprintf("%d files, %d commands", w.files, w.commands)
 }
 
-func wiringOf(spec bootstrapv1.KubeadmConfigSpec) (w wiring) {
-	for _, file := range spec.Files {
-		w.files = append(w.files, file.Path)
-	}
-	w.commands = spec.PreKubeadmCommands
-	return w
+func wiringOf(spec bootstrapv1.KubeadmConfigSpec) wiring {
+	return wiring{len(spec.Files), len(spec.PreKubeadmCommands)}
 }
 
 // content has Fairlead's objects in the third cluster.
@@ -103,7 +99,7 @@ func (s *stage) templates(found *map[string]wiring, files int) func(context.Cont
 			(*found)["KubeadmConfigTemplate"] = wiringOf(template.Spec.Template.Spec)
 		}
 		for _, one := range *found {
-			if len(one.files) != files {
+			if one.files != files {
 				return false, nil
 			}
 		}
@@ -173,13 +169,6 @@ func (s *stage) showLabel(context.Context) error {
 	return nil
 }
 
-func thirdPod() *corev1.Pod {
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: "till"},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "till", Image: "registry.example/till:1"}}},
-	}
-}
-
 // createThirdPod runs what the Deployment there says, as no kubelet does, and creates a pod once that API server acts on the
 // policies that it has.
 func (s *stage) createThirdPod(ctx context.Context) error {
@@ -188,11 +177,9 @@ func (s *stage) createThirdPod(ctx context.Context) error {
 	if err := s.third.Apply(ctx, []byte(namespace), []byte(account)); err != nil {
 		return err
 	}
-	replicator, err := deployment.Start(ctx, s.third, system, "fairlead-replicator")
-	if err != nil {
+	if err := s.running.take(deployment.Start(ctx, s.third, system, "fairlead-replicator")); err != nil {
 		return err
 	}
-	s.running.add(replicator)
 	s.copied = &corev1.Secret{}
 	if err := poll(ctx, "the Secret of the variables in "+third, func(ctx context.Context) (bool, error) {
 		err := s.inThird.Get(ctx, client.ObjectKey{Namespace: shop, Name: render.PodSecretName}, s.copied)
@@ -200,12 +187,12 @@ func (s *stage) createThirdPod(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	return create(ctx, s.inThird, thirdPod())
+	return create(ctx, s.inThird, podOf("till"))
 }
 
 func (s *stage) showThirdPod(ctx context.Context) error {
 	pod := &corev1.Pod{}
-	if err := s.inThird.Get(ctx, client.ObjectKeyFromObject(thirdPod()), pod); err != nil {
+	if err := s.inThird.Get(ctx, client.ObjectKey{Namespace: shop, Name: "till"}, pod); err != nil {
 		return err
 	}
 	s.say("There are no nodes: the demo runs the replicator as its Deployment in %s says.", third)

@@ -87,11 +87,7 @@ func (s *stage) startDeployment(ctx context.Context, name string) error {
 	case err != nil:
 		return err
 	case !s.keep:
-		started, err := deployment.Start(ctx, s.cp, system, name)
-		if err == nil {
-			s.running.add(started)
-		}
-		return err
+		return s.running.take(deployment.Start(ctx, s.cp, system, name))
 	case s.hasNode:
 		return nil
 	}
@@ -99,44 +95,35 @@ func (s *stage) startDeployment(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	node, err := s.cp.Run(ctx, process.Spec{Name: "node", Path: self, Args: []string{nodeFlag, path}, Grace: time.Minute})
-	if err == nil {
-		s.hasNode = true
-		s.running.add(node)
-	}
-	return err
-}
-
-func (s *stage) showOperator(ctx context.Context) error {
-	return s.showDeployment(ctx, "fairlead-operator")
+	s.hasNode = true
+	return s.running.take(s.cp.Run(ctx, process.Spec{Name: "node", Path: self, Args: []string{nodeFlag, path}, Grace: time.Minute}))
 }
 
 // showDeployment prints the command of a Deployment, and its service account.
-func (s *stage) showDeployment(ctx context.Context, name string) error {
-	found := &appsv1.Deployment{}
-	if err := s.client.Get(ctx, client.ObjectKey{Namespace: system, Name: name}, found); err != nil {
-		return err
+func (s *stage) showDeployment(name string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		found := &appsv1.Deployment{}
+		if err := s.client.Get(ctx, client.ObjectKey{Namespace: system, Name: name}, found); err != nil {
+			return err
+		}
+		pod := found.Spec.Template.Spec
+		s.say("%s\nas system:serviceaccount:%s:%s, with its token and no other rights",
+			cut(strings.Join(slices.Concat(pod.Containers[0].Command, pod.Containers[0].Args), " ")), system, pod.ServiceAccountName)
+		return nil
 	}
-	pod := found.Spec.Template.Spec
-	s.say("%s\nas system:serviceaccount:%s:%s, with its token and no other rights",
-		cut(strings.Join(slices.Concat(pod.Containers[0].Command, pod.Containers[0].Args), " ")), system, pod.ServiceAccountName)
-	return nil
 }
 
 // awaitEntry returns when both clusters have the entry, in the Secret for charts too.
 func (s *stage) awaitEntry(ctx context.Context, entry string) error {
 	return poll(ctx, "the entry "+entry+" of both clusters", func(ctx context.Context) (bool, error) {
+		now, err := s.entriesNow(ctx)
+		if err != nil {
+			return false, err
+		}
 		for _, name := range names {
-			report := &v1alpha1.ProxyReport{}
-			if err := s.client.Get(ctx, client.ObjectKey{Namespace: clusters, Name: name}, report); err != nil {
-				return false, err
-			}
 			secret, err := s.secret(ctx, clusters, name+render.ValuesSuffix)
-			if err != nil {
+			if err != nil || !slices.Contains(now[name], entry) || !bytes.Contains(secret.Data[render.ValuesKey], []byte(entry)) {
 				return false, err
-			}
-			if !slices.Contains(strings.Split(report.Status.NoProxy.Go, ","), entry) || !bytes.Contains(secret.Data[render.ValuesKey], []byte(entry)) {
-				return false, nil
 			}
 		}
 		return true, nil
@@ -166,8 +153,7 @@ func (s *stage) showSecrets(ctx context.Context) error {
 }
 
 // upgrade applies the change as a config repository would.
-func (s *stage) upgrade(ctx context.Context) error {
-	var err error
+func (s *stage) upgrade(ctx context.Context) (err error) {
 	if s.entries, err = s.entriesNow(ctx); err != nil {
 		return err
 	}
@@ -217,7 +203,7 @@ func (s *stage) entriesNow(ctx context.Context) (map[string][]string, error) {
 
 // explain asks fairlead about the Cluster as the API server has it.
 func (s *stage) explain(ctx context.Context) error {
-	cluster, err := s.yaml(ctx, "/apis/cluster.x-k8s.io/v1beta2/namespaces/"+clusters+"/clusters/"+names[0])
+	cluster, err := s.get(ctx, "/apis/cluster.x-k8s.io/v1beta2/namespaces/"+clusters+"/clusters/"+names[0], "application/yaml")
 	if err != nil {
 		return err
 	}

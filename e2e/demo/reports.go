@@ -8,7 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/yaml"
 )
 
 var password = regexp.MustCompile(`://([^/@:\s]*):[^/@\s]*@`)
@@ -43,15 +42,6 @@ func (s *stage) showReports(ctx context.Context) error {
 	s.command("kubectl get proxyreports -n " + clusters)
 	s.table(rows)
 	return nil
-}
-
-// yaml is an object as kubectl get -o yaml prints it.
-func (s *stage) yaml(ctx context.Context, path string) ([]byte, error) {
-	body, err := s.get(ctx, path, "application/json")
-	if err != nil {
-		return nil, err
-	}
-	return yaml.JSONToYAML(body)
 }
 
 func (s *stage) get(ctx context.Context, path, accept string) ([]byte, error) {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/deployment"
@@ -73,24 +72,17 @@ func (s *stage) setRelay(ctx context.Context, current, previous string, more ...
 	return err
 }
 
-func cart() *corev1.Pod {
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: "cart"},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "cart", Image: "registry.example/cart:1"}}},
-	}
-}
-
 // createCart awaits that the API server asks the changed policy.
 func (s *stage) createCart(ctx context.Context) error {
 	err := poll(ctx, "a pod to be given the relay", func(ctx context.Context) (bool, error) {
-		try := cart()
+		try := podOf("cart")
 		err := s.client.Create(ctx, try, client.DryRunAll)
 		return err == nil && len(try.Spec.Containers[0].Env) > 0 && try.Spec.Containers[0].Env[0].Value != "", err
 	})
 	if err != nil {
 		return err
 	}
-	return s.client.Create(ctx, cart())
+	return s.client.Create(ctx, podOf("cart"))
 }
 
 func (s *stage) showRelay(ctx context.Context) error {

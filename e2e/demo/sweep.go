@@ -13,17 +13,10 @@ import (
 
 // What the API servers write down.
 const (
-	auditReads = `
-apiVersion: audit.k8s.io/v1
-kind: Policy
-rules:
+	auditOf    = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n"
+	noAudit    = auditOf + "- {level: None}\n"
+	auditReads = auditOf + `
 - {level: Metadata, verbs: [get, list, watch], resources: [{group: "", resources: [secrets]}], omitStages: [RequestReceived]}
-- {level: None}
-`
-	noAudit = `
-apiVersion: audit.k8s.io/v1
-kind: Policy
-rules:
 - {level: None}
 `
 )

@@ -24,6 +24,14 @@ func (r *running) add(one stopper) {
 	r.all = append(r.all, one)
 }
 
+// take adds a program if it has started.
+func (r *running) take(one stopper, err error) error {
+	if err == nil {
+		r.add(one)
+	}
+	return err
+}
+
 // stop ends all of them at the same time: each has files to write, and leases to give back.
 func (r *running) stop() error {
 	r.mu.Lock()

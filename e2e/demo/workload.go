@@ -57,21 +57,22 @@ func (s *stage) startReplicator(ctx context.Context) error {
 }
 
 func (s *stage) showReplicator(ctx context.Context) error {
-	if err := s.showDeployment(ctx, "fairlead-replicator"); err != nil {
+	if err := s.showDeployment("fairlead-replicator")(ctx); err != nil {
 		return err
 	}
 	s.say("The Secret %s is now in %s, %s and every other namespace with pods to change.", render.PodSecretName, shop, tunnels)
 	return nil
 }
 
-func web() *corev1.Pod {
+// podOf is a pod of the shop.
+func podOf(name string) *corev1.Pod {
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: "web"},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "registry.example/web:1"}}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: name},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: name, Image: "registry.example/" + name + ":1"}}},
 	}
 }
 
-func (s *stage) createPod(ctx context.Context) error { return create(ctx, s.client, web()) }
+func (s *stage) createPod(ctx context.Context) error { return create(ctx, s.client, podOf("web")) }
 
 // create stores a pod as soon as a policy changes it. Kyverno has the API server ask about pods every ten seconds.
 func create(ctx context.Context, in client.Client, pod *corev1.Pod) error {
