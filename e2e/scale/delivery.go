@@ -50,28 +50,3 @@ func (l *lab) startDelivery(ctx context.Context) error {
 	l.add("first delivery: requests", asked.String())
 	return nil
 }
-
-func (l *lab) addDelivery(ours []fanOut) {
-	if l.delivery == nil {
-		return
-	}
-	var took []time.Duration
-	for _, f := range ours {
-		took = append(took, f.delivered)
-	}
-	l.add("fan-out: until all is delivered to Cluster API", joined(took))
-	l.add("last fan-out: requests of deliver", ours[len(ours)-1].delivery.String())
-}
-
-func (l *lab) deliveryAtTheEnd() error {
-	if l.delivery == nil {
-		return nil
-	}
-	used, err := l.delivery.memory()
-	if err != nil {
-		return err
-	}
-	l.add("deliver: memory; peak; of it pages of its program", mebibytes(used.Now)+"; "+mebibytes(used.Peak)+"; "+mebibytes(used.File))
-	l.add("deliver restarted by itself", count(l.delivery.restarts))
-	return nil
-}

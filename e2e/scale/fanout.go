@@ -12,11 +12,9 @@ import (
 
 // fanOut has the measurements of a fan-out.
 type fanOut struct {
+	counted
 	secrets, all time.Duration // until a watch had seen the last Secret, and the last of all
-	used         usage
-	requests     requests
-	delivered    time.Duration // until deliver had nothing to do any more
-	delivery     requests
+	processors   usage
 }
 
 func (l *lab) pids() map[string]int {
@@ -37,7 +35,7 @@ func (l *lab) fanOut(ctx context.Context) (f fanOut, err error) {
 		return f, err
 	}
 	begin := time.Now()
-	c, err := l.during(ctx, func() error {
+	f.counted, err = l.during(ctx, func() error {
 		if err := l.setPassword(ctx, password); err != nil {
 			return err
 		}
@@ -47,10 +45,9 @@ func (l *lab) fanOut(ctx context.Context) (f fanOut, err error) {
 		}
 		f.secrets, f.all = expected.secretsEnd.Sub(begin), end.Sub(begin)
 		after, err := usageOf(pids)
-		f.used = after.since(before)
+		f.processors = after.since(before)
 		return err
 	})
-	f.requests, f.delivery, f.delivered = c.requests, c.delivery, c.arrived
 	return f, err
 }
 
@@ -69,23 +66,23 @@ func (l *lab) fanOuts(ctx context.Context) error {
 }
 
 func (l *lab) addFanOuts(ours []fanOut) {
-	var took, untilSecrets []time.Duration
+	var took, untilSecrets, untilDelivered []time.Duration
 	for _, f := range ours {
-		took, untilSecrets = append(took, f.all), append(untilSecrets, f.secrets)
+		took, untilSecrets, untilDelivered = append(took, f.all), append(untilSecrets, f.secrets), append(untilDelivered, f.arrived)
 	}
 	l.add("fan-out", joined(took))
 	l.add("fan-out: until the last Secret", joined(untilSecrets))
 	last := ours[len(ours)-1]
 	l.add("last fan-out: requests", count(last.requests.sum()))
 	l.add("last fan-out: which", last.requests.String())
-	l.addUsage("last fan-out", last.used)
-	l.addDelivery(ours)
-}
-
-func (l *lab) addUsage(when string, used usage) {
 	var texts []string
+	used := last.processors
 	for _, name := range slices.Sorted(maps.Keys(used)) {
 		texts = append(texts, fmt.Sprintf("%s %s (%.0f %%)", name, seconds(used[name]), 100*used[name].Seconds()/used.sum().Seconds()))
 	}
-	l.add(when+": processor time", strings.Join(texts, ", "))
+	l.add("last fan-out: processor time", strings.Join(texts, ", "))
+	if l.delivery != nil {
+		l.add("fan-out: until all is delivered to Cluster API", joined(untilDelivered))
+		l.add("last fan-out: requests of deliver", last.delivery.String())
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -80,39 +81,22 @@ func each[T any](ctx context.Context, parallel int, all []T, do func(context.Con
 func createNamespaces(ctx context.Context, c client.Client, clusters []types.NamespacedName) error {
 	var names []string
 	for _, cluster := range clusters {
-		if len(names) == 0 || names[len(names)-1] != cluster.Namespace {
-			names = append(names, cluster.Namespace)
-		}
+		names = append(names, cluster.Namespace)
 	}
-	return each(ctx, creators, names, func(ctx context.Context, _ int, name string) error {
+	return each(ctx, creators, slices.Compact(names), func(ctx context.Context, _ int, name string) error {
 		return c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
-	})
-}
-
-func createClusters(ctx context.Context, c client.Client, clusters []types.NamespacedName, delivered bool) error {
-	return each(ctx, creators, clusters, func(ctx context.Context, i int, key types.NamespacedName) error {
-		return c.Create(ctx, newCluster(key, i, delivered))
 	})
 }
 
 // createMachines sends bodies and reads no answers: there may be a hundred thousand.
 func (s *side) createMachines(ctx context.Context, clusters []types.NamespacedName, count int) error {
-	type machine struct {
-		cluster types.NamespacedName
-		i       int
-	}
-	var all []machine
-	for i := range count {
-		for _, cluster := range clusters {
-			all = append(all, machine{cluster, i})
-		}
-	}
-	return each(ctx, creators, all, func(ctx context.Context, _ int, m machine) error {
-		body, err := json.Marshal(newMachine(m.cluster, m.i))
+	all := slices.Repeat(clusters, count) // each cluster has its first machine before one has its second
+	return each(ctx, creators, all, func(ctx context.Context, n int, cluster types.NamespacedName) error {
+		body, err := json.Marshal(newMachine(cluster, n/len(clusters)))
 		if err != nil {
 			return err
 		}
-		path := "/apis/" + clusterv1.GroupVersion.String() + "/namespaces/" + m.cluster.Namespace + "/machines"
+		path := "/apis/" + clusterv1.GroupVersion.String() + "/namespaces/" + cluster.Namespace + "/machines"
 		return s.admin.Post().AbsPath(path).SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error()
 	})
 }

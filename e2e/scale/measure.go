@@ -87,12 +87,15 @@ func (l *lab) makeFleet(ctx context.Context) error {
 	if err := createNamespaces(ctx, l.ours.client, l.fleet); err != nil {
 		return err
 	}
-	if err := createClusters(ctx, l.ours.client, l.fleet, l.options.Deliver); err != nil {
+	err := each(ctx, creators, l.fleet, func(ctx context.Context, i int, key types.NamespacedName) error {
+		return l.ours.client.Create(ctx, newCluster(key, i, l.options.Deliver))
+	})
+	if err != nil {
 		return err
 	}
 	l.begins("%d machines", l.options.Clusters*l.options.Machines)
 	begin := time.Now()
-	err := l.ours.createMachines(ctx, l.fleet, l.options.Machines)
+	err = l.ours.createMachines(ctx, l.fleet, l.options.Machines)
 	l.add("clusters; machines of each", fmt.Sprintf("%d; %d", l.options.Clusters, l.options.Machines))
 	if l.options.Machines > 0 {
 		l.add("(creation of the machines)", seconds(time.Since(begin)))
@@ -120,7 +123,6 @@ func touch(ctx context.Context, c client.Client, object client.Object) error {
 type counted struct {
 	requests requests
 	used     time.Duration
-	took     time.Duration
 	delivery requests      // those of deliver, until it was quiet, too
 	arrived  time.Duration // until then
 }
@@ -139,19 +141,19 @@ func (l *lab) during(ctx context.Context, do func() error) (c counted, err error
 	if err := do(); err != nil {
 		return c, err
 	}
-	end, err := l.operator.quiet(ctx)
-	if err != nil {
+	if _, err := l.operator.quiet(ctx); err != nil {
 		return c, err
 	}
 	after, err := process.CPUTime(l.operator.pid())
 	if err != nil {
 		return c, err
 	}
-	c.used, c.took = after-before, end.Sub(begin)
+	c.used = after - before
 	if c.requests, err = requestsOf(operator.User, l.ours.cp, mark); err != nil || l.delivery == nil || l.delivery.running == nil {
 		return c, err
 	}
-	if end, err = l.delivery.quiet(ctx); err != nil {
+	end, err := l.delivery.quiet(ctx)
+	if err != nil {
 		return c, err
 	}
 	c.arrived = end.Sub(begin)

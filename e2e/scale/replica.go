@@ -94,16 +94,18 @@ func (r *replica) stop() error {
 	}
 	r.mu.Lock()
 	r.wanted, r.peak = false, max(r.peak, used.Peak)
-	running := r.running
 	r.mu.Unlock()
-	return running.Stop()
+	return r.current().Stop()
 }
 
-func (r *replica) pid() int {
+// current is the process that runs now.
+func (r *replica) current() *deployment.Replica {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.running.PID()
+	return r.running
 }
+
+func (r *replica) pid() int { return r.current().PID() }
 
 // memory returns the memory of the process. The peak is that of all processes so far.
 func (r *replica) memory() (process.Memory, error) {
@@ -112,20 +114,13 @@ func (r *replica) memory() (process.Memory, error) {
 	return used, err
 }
 
-func (r *replica) metrics(ctx context.Context) (string, error) {
-	r.mu.Lock()
-	running := r.running
-	r.mu.Unlock()
-	return running.Metrics(ctx)
-}
-
 // quiet returns when it has had nothing to do for two seconds but the paced re-apply, and since when. Reading the metrics of
 // a large fleet costs the operator something, so it is not done more often.
 func (r *replica) quiet(ctx context.Context) (since time.Time, err error) {
 	const interval, calm, paced = 500 * time.Millisecond, 4, 3 // of 5,000 clusters in an hour, 0.7 in an interval
 	same, before := 0, -1.0
 	err = wait.PollUntilContextTimeout(ctx, interval, waveTimeout, true, func(ctx context.Context) (bool, error) {
-		page, err := r.metrics(ctx)
+		page, err := r.current().Metrics(ctx)
 		if err != nil {
 			return false, nil //nolint:nilerr // perhaps it is being started again
 		}

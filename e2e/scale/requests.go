@@ -37,17 +37,16 @@ func requestsOf(user string, cp *controlplane.ControlPlane, since controlplane.A
 
 // requestName is empty for what does not count: leases, and the ends of watches.
 func requestName(event *auditv1.Event) string {
-	switch {
-	case event.ObjectRef == nil:
-		return ""
-	case event.ObjectRef.Resource == "leases" || aboutLease(event):
-		return ""
-	case event.Verb == "watch" && event.Stage != auditv1.StageResponseStarted:
+	of := event.ObjectRef
+	if of == nil || of.Resource == "leases" || event.Verb == "watch" && event.Stage != auditv1.StageResponseStarted {
 		return ""
 	}
-	name := event.Verb + " " + event.ObjectRef.Resource
-	if event.ObjectRef.Subresource != "" {
-		name += "/" + event.ObjectRef.Subresource
+	if of.Resource == "events" && of.APIGroup == "" { // core events are about the lease alone, the cage sees to it
+		return ""
+	}
+	name := event.Verb + " " + of.Resource
+	if of.Subresource != "" {
+		name += "/" + of.Subresource
 	}
 	if strings.Contains(event.RequestURI, "dryRun=All") {
 		name += " (dry run)"
@@ -56,11 +55,6 @@ func requestName(event *auditv1.Event) string {
 		name += fmt.Sprintf(" (%d)", event.ResponseStatus.Code)
 	}
 	return name
-}
-
-// aboutLease: core events are about the lease alone, the cage sees to it.
-func aboutLease(event *auditv1.Event) bool {
-	return event.ObjectRef.Resource == "events" && event.ObjectRef.APIGroup == ""
 }
 
 func (r requests) sum() (sum int) {

@@ -99,5 +99,13 @@ func (l *lab) atTheEnd(context.Context) error {
 	}
 	l.add("memory, peak of all", mebibytes(used.Peak))
 	l.add("operator restarted by itself", count(l.operator.restarts))
-	return l.deliveryAtTheEnd()
+	if l.delivery == nil {
+		return nil
+	}
+	if used, err = l.delivery.memory(); err != nil {
+		return err
+	}
+	l.add("deliver: memory; peak; of it pages of its program", mebibytes(used.Now)+"; "+mebibytes(used.Peak)+"; "+mebibytes(used.File))
+	l.add("deliver restarted by itself", count(l.delivery.restarts))
+	return nil
 }

@@ -83,11 +83,21 @@ func (w *fleetWatch) connect(ctx context.Context) error {
 	for kind, see := range map[client.Object]func(o any, there bool){
 		&corev1.Secret{}: func(o any, there bool) {
 			secret := o.(*corev1.Secret)
-			w.seeSecret(client.ObjectKeyFromObject(secret), tokenOf(secret.Data), there)
+			key, token := client.ObjectKeyFromObject(secret), tokenOf(secret.Data)
+			w.see(w.secrets, key, token, there, func(v *wave) {
+				if token != "" && (v.token == "" || token == v.token) {
+					delete(v.secrets, key)
+				}
+			})
 		},
 		&v1alpha1.ProxyReport{}: func(o any, there bool) {
 			report := o.(*v1alpha1.ProxyReport)
-			w.seeReport(client.ObjectKeyFromObject(report), fingerprints(report), there)
+			key, now := client.ObjectKeyFromObject(report), fingerprints(report)
+			w.see(w.reports, key, now, there, func(v *wave) {
+				if before, waits := v.reports[key]; waits && bothDiffer(before, now) {
+					delete(v.reports, key)
+				}
+			})
 		},
 	} {
 		informer, err := objects.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
@@ -131,36 +141,17 @@ func bothDiffer(before, after string) bool {
 	return first != "" && second != "" && first != oldFirst && second != oldSecond
 }
 
-func (w *fleetWatch) seeSecret(key types.NamespacedName, token string, there bool) {
+// see notes an object as it is now, or that it is gone. Of one that is there, each wave takes what it waits for.
+func (w *fleetWatch) see(known map[types.NamespacedName]string, key types.NamespacedName, is string, there bool, take func(*wave)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.changes++
 	if !there {
-		delete(w.secrets, key)
+		delete(known, key)
 		return
 	}
-	w.secrets[key] = token
-	w.eachWave(func(v *wave) {
-		if token != "" && (v.token == "" || token == v.token) {
-			delete(v.secrets, key)
-		}
-	})
-}
-
-func (w *fleetWatch) seeReport(key types.NamespacedName, fingerprints string, there bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.changes++
-	if !there {
-		delete(w.reports, key)
-		return
-	}
-	w.reports[key] = fingerprints
-	w.eachWave(func(v *wave) {
-		if before, waits := v.reports[key]; waits && bothDiffer(before, fingerprints) {
-			delete(v.reports, key)
-		}
-	})
+	known[key] = is
+	w.eachWave(take)
 }
 
 // eachWave also ends those that have seen all.
