@@ -1,7 +1,6 @@
 package docs_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -95,9 +94,14 @@ func readPages(t *testing.T) []howto.Document {
 func (r *run) all(t *testing.T, pages []howto.Document, path string, cp *controlplane.ControlPlane) {
 	t.Helper()
 	for _, p := range pages {
-		r.tell(p)
-		if !runs(p) {
-			continue
+		for _, s := range p.Steps {
+			if s.NotRun != "" {
+				first, _, _ := strings.Cut(s.Text, "\n")
+				r.notRun = append(r.notRun, fmt.Sprintf("not run: %s:%d: %.60s: %s", p.File, s.Line, first, s.NotRun))
+			}
+		}
+		if !slices.ContainsFunc(p.Steps, func(s howto.Step) bool { return len(s.Commands) > 0 && !s.Given }) {
+			continue // nothing runs
 		}
 		t.Run(p.File, func(t *testing.T) {
 			kubeconfig := "/dev/null"
@@ -106,9 +110,7 @@ func (r *run) all(t *testing.T, pages []howto.Document, path string, cp *control
 			} else {
 				kubeconfig = cp.AdminKubeconfig()
 			}
-			sh, err := startShell(context.Background(), checkout(t), t.TempDir(), environment(t, path, kubeconfig))
-			controlplanetest.Require(t, err)
-			defer sh.stop()
+			sh := startShell(t, checkout(t), environment(t, path, kubeconfig))
 			if p.Cluster == "demo" {
 				if output, status, err := sh.run(demo, true); err != nil || status != 0 {
 					t.Fatalf("install the demo: status %d, %v\n%s", status, err, output)
@@ -118,20 +120,6 @@ func (r *run) all(t *testing.T, pages []howto.Document, path string, cp *control
 				r.step(t, sh, p, s)
 			}
 		})
-	}
-}
-
-func runs(p howto.Document) bool {
-	return slices.ContainsFunc(p.Steps, func(s howto.Step) bool { return len(s.Commands) > 0 && !s.Given })
-}
-
-// tell notes what does not run.
-func (r *run) tell(p howto.Document) {
-	for _, s := range p.Steps {
-		if s.NotRun != "" {
-			first, _, _ := strings.Cut(s.Text, "\n")
-			r.notRun = append(r.notRun, fmt.Sprintf("not run: %s:%d: %.60s: %s", p.File, s.Line, first, s.NotRun))
-		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -119,6 +120,12 @@ func markdown(t *testing.T) []string {
 	})
 	controlplanetest.Require(t, err)
 	return files
+}
+
+// upToDate are the pages but the changelog, which has what was before.
+func upToDate(t *testing.T) []string {
+	t.Helper()
+	return slices.DeleteFunc(markdown(t), func(file string) bool { return file == "CHANGELOG.md" })
 }
 
 // prose returns the lines of a page, with the lines of code blocks emptied.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -75,10 +76,7 @@ func made(blocks, name string) bool {
 
 // claimed says whether a path is a value of a chart.
 func (s schemas) claimed(path string) bool {
-	for _, schema := range s {
-		if schema["$schema"] != nil && leads(schema, strings.Split(index.ReplaceAllString(path, ""), ".")) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s, func(schema map[string]any) bool {
+		return schema["$schema"] != nil && leads(schema, strings.Split(index.ReplaceAllString(path, ""), "."))
+	})
 }

@@ -1,14 +1,12 @@
 package docs_test
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/howto"
 )
 
@@ -93,18 +91,14 @@ func TestWhatAPageShowsIsComparedButForWhatVaries(t *testing.T) {
 }
 
 func TestOfABlockWithAStatusNoCommandFailsInAnotherWay(t *testing.T) {
-	sh, err := startShell(context.Background(), t.TempDir(), t.TempDir(), os.Environ())
-	controlplanetest.Require(t, err)
-	defer sh.stop()
+	sh := startShell(t, t.TempDir(), os.Environ())
 	if output, status, err := sh.run(ending("no-such-command --of-mine\nfalse", 1), false); err == nil {
 		t.Errorf("status %d: %s", status, output)
 	}
 }
 
 func TestAShellKeepsItsStateAndSaysWhatFailed(t *testing.T) {
-	sh, err := startShell(context.Background(), t.TempDir(), t.TempDir(), os.Environ())
-	controlplanetest.Require(t, err)
-	defer sh.stop()
+	sh := startShell(t, t.TempDir(), os.Environ())
 	for _, c := range []struct {
 		script string
 		all    bool

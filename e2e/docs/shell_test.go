@@ -12,7 +12,10 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 )
 
 // patience is for one block.
@@ -28,34 +31,25 @@ type shell struct {
 	cancel  context.CancelFunc
 }
 
-func startShell(ctx context.Context, dir, scripts string, environment []string) (*shell, error) {
+// startShell starts one in a folder. It ends with the test, and so does what it has started.
+func startShell(t *testing.T, dir string, environment []string) *shell {
+	t.Helper()
 	read, write, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
+	controlplanetest.Require(t, err)
 	defer write.Close()
-	ctx, cancel := context.WithCancel(ctx)
-	s := &shell{answers: bufio.NewReader(read), scripts: scripts, cancel: cancel}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	s := &shell{answers: bufio.NewReader(read), scripts: t.TempDir(), cancel: cancel}
 	s.cmd = exec.CommandContext(ctx, "bash", "--noprofile", "--norc")
 	s.cmd.Dir, s.cmd.Env, s.cmd.ExtraFiles = dir, environment, []*os.File{write}
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	s.cmd.Cancel = func() error { return syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) }
-	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
-		cancel()
-		return nil, err
-	}
-	if err := s.cmd.Start(); err != nil {
-		cancel()
-		return nil, err
-	}
+	s.stdin, err = s.cmd.StdinPipe()
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, s.cmd.Start())
+	t.Cleanup(func() { cancel(); _ = s.cmd.Wait() })
 	_, err = fmt.Fprintln(s.stdin, "set -o pipefail")
-	return s, err
-}
-
-// stop ends the shell and what it has started.
-func (s *shell) stop() {
-	s.cancel()
-	_ = s.cmd.Wait()
+	controlplanetest.Require(t, err)
+	return s
 }
 
 // ending has a script end, and the shell with it, at a command that ends with neither 0 nor the status of its last one.

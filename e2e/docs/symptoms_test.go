@@ -2,12 +2,13 @@ package docs_test
 
 import (
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 )
 
 const symptoms = "docs/how-to/troubleshooting.md"
@@ -107,12 +108,10 @@ func producedBy(t *testing.T, title, line string) string {
 func folderText(t *testing.T, folder string) string {
 	t.Helper()
 	var all strings.Builder
-	err := fs.WalkDir(os.DirFS(filepath.Join(root, folder)), ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
+	err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			all.Write(append(controlplanetest.ReadFile(t, path), '\n'))
 		}
-		content, err := os.ReadFile(filepath.Join(root, folder, path))
-		all.Write(append(content, '\n'))
 		return err
 	})
 	if err != nil {
