@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -63,10 +62,8 @@ func opened(ctx context.Context, client *process.Process) error {
 		} else if log != "" {
 			return errors.New(log)
 		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := await(ctx, 100*time.Millisecond); err != nil {
+			return err
 		}
 	}
 	return errors.New("the tunnels do not open")
@@ -77,20 +74,15 @@ func (l *lab) usage() (usage, error) {
 	if err != nil {
 		return usage{}, err
 	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	memory, err := process.MemoryOf(pid)
+	if err == nil && memory.Now == 0 {
+		err = fmt.Errorf("process %d has no memory any more", pid)
+	}
 	if err != nil {
 		return usage{}, err
 	}
 	descriptors, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
-	if err != nil {
-		return usage{}, err
-	}
-	resident := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(status)
-	if resident == nil {
-		return usage{}, fmt.Errorf("process %d has no memory any more", pid)
-	}
-	kib, err := strconv.Atoi(string(resident[1]))
-	return usage{resident: kib, descriptors: len(descriptors)}, err
+	return usage{resident: memory.Now, descriptors: len(descriptors)}, err
 }
 
 // relayPID is the process below those that have entered the network.

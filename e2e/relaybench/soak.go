@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,8 +69,8 @@ func (l *lab) soak(ctx context.Context, long time.Duration) error {
 }
 
 func (s *soaking) begin(ctx context.Context) (err error) {
-	s.squid, err = s.StartSquid(ctx, machine.SquidOptions{User: account(0), Password: secret(0), Ports: []int{443, 8080}, Fast: true})
-	if err != nil {
+	options := machine.SquidOptions{User: account(0), Password: secret(0), Ports: []int{443, 8080}, Fast: true}
+	if s.squid, err = s.StartSquid(ctx, options); err != nil {
 		return err
 	}
 	if err := s.write(); err != nil {
@@ -239,12 +240,7 @@ func reported(text string, dead []outage) report {
 
 // within reports that there was no squid at some time of a request.
 func within(event soakEvent, dead []outage) bool {
-	for _, d := range dead {
-		if event.Began.Before(d.to) && event.Ended.After(d.from) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(dead, func(d outage) bool { return event.Began.Before(d.to) && event.Ended.After(d.from) })
 }
 
 func (r report) less(before report) report {
