@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -43,18 +42,12 @@ func (c *Client) Start(m Machine) (Runner, error) {
 }
 
 func writeDrivers(dir string) error {
-	entries, err := fs.ReadDir(drivers, "drivers")
-	if err != nil {
-		return err
+	files, err := fs.Sub(drivers, "drivers")
+	if err == nil {
+		err = os.CopyFS(dir, files)
 	}
-	for _, entry := range entries {
-		content, err := drivers.ReadFile("drivers/" + entry.Name())
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, entry.Name()), content, 0o600)
-		}
-		if err != nil {
-			return fmt.Errorf("write driver: %w", err)
-		}
+	if err != nil {
+		return fmt.Errorf("write the drivers: %w", err)
 	}
 	return nil
 }

@@ -115,12 +115,9 @@ func (l *Lab) heard(contact Contact) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sniffing--
-	for _, earlier := range l.contacts {
-		if earlier == contact { // a retry
-			return
-		}
+	if !slices.Contains(l.contacts, contact) { // else it is a retry
+		l.contacts = append(l.contacts, contact)
 	}
-	l.contacts = append(l.contacts, contact)
 }
 
 // left is heard for a connection that ended without a word.

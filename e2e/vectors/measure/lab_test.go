@@ -48,9 +48,8 @@ func TestALabLeavesNothingBehind(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	s := open(t, "go")
-	if _, err := s.Ask(session.Question{URL: "http://example.test/"}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.Ask(session.Question{URL: "http://example.test/"})
+	controlplanetest.Require(t, err)
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}

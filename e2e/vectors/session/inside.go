@@ -49,7 +49,10 @@ func inside() {
 		}
 	}()
 	for question := range asked {
-		answer := ask(network, runner, question)
+		answer, err := ask(network, runner, question)
+		if err != nil {
+			answer.Error = err.Error()
+		}
 		if answers.Encode(answer) != nil {
 			return
 		}
@@ -73,15 +76,7 @@ func prepare(h hello) (*lab.Lab, client.Runner, error) {
 	return network, runner, err
 }
 
-func ask(network *lab.Lab, runner client.Runner, question Question) Answer {
-	answer, err := tryAsk(network, runner, question)
-	if err != nil {
-		answer.Error = err.Error()
-	}
-	return answer
-}
-
-func tryAsk(network *lab.Lab, runner client.Runner, question Question) (answer Answer, err error) {
+func ask(network *lab.Lab, runner client.Runner, question Question) (answer Answer, err error) {
 	if err := network.Expect(question.URL); err != nil {
 		return answer, err
 	}

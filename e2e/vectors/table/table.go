@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -67,14 +68,7 @@ func question(row Row) Row {
 	return Row{Name: row.Name, NoProxy: row.NoProxy, Env: row.Env, URL: row.URL, Group: row.Group}
 }
 
-func (t *Table) names() []string {
-	var names []string
-	for name := range t.files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func (t *Table) names() []string { return slices.Sorted(maps.Keys(t.files)) }
 
 // Answer returns what the table says to the question of a row, for its client and
 // version, or "".
@@ -112,9 +106,7 @@ func (t *Table) Merge(client, version string, measured []Row) []Change {
 		rows[i] = after
 		delete(now, before.key())
 	}
-	for _, row := range now {
-		rows = append(rows, row)
-	}
+	rows = slices.AppendSeq(rows, maps.Values(now))
 	slices.SortFunc(rows, compare)
 	t.files[name] = rows
 	return changes

@@ -39,8 +39,7 @@ func tableOf(t *testing.T) (string, *table.Table) {
 
 func content(t *testing.T, path string) string {
 	t.Helper()
-	text := controlplanetest.ReadFile(t, path)
-	return string(text)
+	return string(controlplanetest.ReadFile(t, path))
 }
 
 func text(value string) json.RawMessage { return json.RawMessage(value) }
