@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -52,10 +51,7 @@ func (s *site) sourcesAskTheProxy(t *testing.T) {
 	for _, host := range []string{"git.outside.invalid", "registry.outside.invalid"} {
 		controlplanetest.Await(t, "source-controller to ask the proxy for "+host, func(context.Context) (bool, error) {
 			asked := proxy.hosts()
-			if slices.Contains(asked, host+":443 me:s:c/r%t") {
-				return true, nil
-			}
-			return false, fmt.Errorf("it was asked for %q", asked)
+			return controlplanetest.Holds(slices.Contains(asked, host+":443 me:s:c/r%t"), "it was asked for %q", asked)
 		})
 	}
 }

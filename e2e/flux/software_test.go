@@ -2,7 +2,7 @@ package flux_test
 
 import (
 	"context"
-	"errors"
+	"slices"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -62,12 +62,10 @@ func TestFluxInstallsTheSoftwareFromTheManagementCluster(t *testing.T) {
 		if err := there.Create(ctx, pod, client.DryRunAll); err != nil {
 			return false, err
 		}
-		for _, env := range pod.Spec.Containers[0].Env {
-			if env.Name == "HTTPS_PROXY" && env.ValueFrom != nil && env.ValueFrom.SecretKeyRef != nil && env.ValueFrom.SecretKeyRef.Name == policies.Secret {
-				return true, nil
-			}
-		}
-		return false, errors.New("it has none")
+		refers := slices.ContainsFunc(pod.Spec.Containers[0].Env, func(e corev1.EnvVar) bool {
+			return e.Name == "HTTPS_PROXY" && e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == policies.Secret
+		})
+		return controlplanetest.Holds(refers, "it has %v", pod.Spec.Containers[0].Env)
 	})
 }
 

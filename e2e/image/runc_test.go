@@ -62,11 +62,7 @@ func (c container) start(t *testing.T) *process.Process {
 		Name: c.image, Path: runc, Args: arguments, LogFile: filepath.Join(t.TempDir(), "log"), Ready: c.ready,
 	})
 	controlplanetest.Require(t, err)
-	t.Cleanup(func() {
-		if err := running.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { controlplanetest.Require(t, running.Stop()) })
 	return running
 }
 

@@ -32,7 +32,9 @@ func TestEveryValueArrivesInTheConfigurationOfTalos(t *testing.T) {
 			if len(taken) < 500 {
 				t.Fatalf("only %d samples were written", len(taken))
 			}
-			for i, got := range talosVariables(t, patches) {
+			var read []map[string]string
+			controlplanetest.Require(t, json.Unmarshal(ask(t, tools.TalosEnvironment, patches), &read))
+			for i, got := range read {
 				want := maps.Clone(taken[i].want())
 				want["GRPC_GO_LOG_SEVERITY_LEVEL"] = "info"
 				if diff := cmp.Diff(want, got); diff != "" {
@@ -41,11 +43,4 @@ func TestEveryValueArrivesInTheConfigurationOfTalos(t *testing.T) {
 			}
 		})
 	}
-}
-
-func talosVariables(t *testing.T, patches []string) []map[string]string {
-	t.Helper()
-	var all []map[string]string
-	controlplanetest.Require(t, json.Unmarshal(ask(t, tools.TalosEnvironment, patches), &all))
-	return all
 }

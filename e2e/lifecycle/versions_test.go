@@ -3,6 +3,7 @@ package lifecycle_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -77,11 +78,10 @@ func (h *history) await(t *testing.T) {
 	controlplanetest.Await(t, "the newest version", func(context.Context) (bool, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		for _, event := range h.events {
-			if secret, is := event.Object.(*corev1.Secret); is && secret.Name == last.Name {
-				return true, nil
-			}
-		}
-		return false, fmt.Errorf("%d versions", len(h.events))
+		seen := slices.ContainsFunc(h.events, func(event watch.Event) bool {
+			secret, is := event.Object.(*corev1.Secret)
+			return is && secret.Name == last.Name
+		})
+		return controlplanetest.Holds(seen, "%d versions", len(h.events))
 	})
 }

@@ -4,6 +4,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -167,7 +168,7 @@ func (p *Process) awaitReady(ctx context.Context) error {
 		case <-p.done:
 			return fmt.Errorf("%s ended before it was ready: %s", p.spec.Name, p.cmd.ProcessState)
 		case <-ctx.Done():
-			return fmt.Errorf("%s is not ready: %w; last answer: %w", p.spec.Name, ctx.Err(), orNone(last))
+			return fmt.Errorf("%s is not ready: %w; last answer: %w", p.spec.Name, ctx.Err(), cmp.Or(last, errors.New("none")))
 		case <-tick.C:
 			if last = p.spec.Ready(ctx); last == nil {
 				return nil
@@ -205,10 +206,3 @@ func (p *Process) ended() bool {
 
 // signal reaches the whole group. An error means that nobody is left in it.
 func (p *Process) signal(s syscall.Signal) { _ = syscall.Kill(-p.PID(), s) }
-
-func orNone(err error) error {
-	if err == nil {
-		return errors.New("none")
-	}
-	return err
-}

@@ -149,13 +149,9 @@ func text(name string, schema apiextensionsv1.JSONSchemaProps, n int) string {
 	case schema.Format == "date-time":
 		return fmt.Sprintf("203%d-01-02T03:04:05Z", n)
 	case len(schema.Enum) > 0:
-		var of []string
-		for _, choice := range schema.Enum {
-			var one string
-			_ = yaml.Unmarshal(choice.Raw, &one)
-			of = append(of, one)
-		}
-		return of[n%len(of)]
+		var one string
+		_ = yaml.Unmarshal(schema.Enum[n%len(schema.Enum)].Raw, &one)
+		return one
 	}
 	for _, sample := range []string{"a%d", "%dm", "a%d.service", "/a%d", "https://a%d.example"} {
 		if written := fmt.Sprintf(sample, n); regexp.MustCompile(schema.Pattern).MatchString(written) {

@@ -81,9 +81,12 @@ func TestAManifestIsWhatTheChartRenders(t *testing.T) {
 func TestAnAPIServerTakesTheManifestsTwiceAndTheSecondTimeNothingChanges(t *testing.T) {
 	cp := controlplanetest.Start(t, controlplane.Options{})
 	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
-	kinds, err := kyverno.Manifest(t.Context(), false)
+	manifest, err := kyverno.Manifest(t.Context(), false)
 	controlplanetest.Require(t, err)
-	installKinds(t, cp, kinds)
+	kinds, err := controlplane.Parse(manifest)
+	controlplanetest.Require(t, err)
+	kinds = slices.DeleteFunc(kinds, func(o *unstructured.Unstructured) bool { return o.GetKind() != "CustomResourceDefinition" })
+	controlplanetest.Require(t, cp.ApplyObjects(t.Context(), kinds...))
 	clients := controlplanetest.Clients(t, cp)
 	_, err = clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: release.Namespace}}, metav1.CreateOptions{})
 	controlplanetest.Require(t, err)
@@ -106,15 +109,6 @@ func TestAnAPIServerTakesTheManifestsTwiceAndTheSecondTimeNothingChanges(t *test
 		}
 		return err == nil, err
 	})
-}
-
-// installKinds applies the CRDs of a manifest.
-func installKinds(t *testing.T, cp *controlplane.ControlPlane, manifest []byte) {
-	t.Helper()
-	all, err := controlplane.Parse(manifest)
-	controlplanetest.Require(t, err)
-	all = slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool { return o.GetKind() != "CustomResourceDefinition" })
-	controlplanetest.Require(t, cp.ApplyObjects(t.Context(), all...))
 }
 
 func applyTwice(t *testing.T, cp *controlplane.ControlPlane, file string) {

@@ -51,7 +51,11 @@ func TestARegistryTakesImagesAndChartsAndHelmPullsFromIt(t *testing.T) {
 	})
 	controlplanetest.Require(t, err)
 	reference := address + "/fairlead/fairlead-relay:" + version
-	push(t, filepath.Join(dir, "fairlead-relay.tar"), reference)
+	// What skopeo copy --all does, which Debian's machines here lack: index and all, as they are.
+	to, err := name.ParseReference(reference)
+	controlplanetest.Require(t, err)
+	index, _ := registry.Archive(t, filepath.Join(dir, "fairlead-relay.tar"))
+	controlplanetest.Require(t, remote.WriteIndex(to, index, remote.WithContext(t.Context())))
 	got, err := crane.Digest(reference, crane.WithContext(t.Context()))
 	if err != nil || got != digest.String() {
 		t.Errorf("the registry has %s, and %s was built (%v)", got, digest, err)
@@ -74,13 +78,4 @@ func parsed(t *testing.T, printed []byte) []*unstructured.Unstructured {
 		t.Errorf("%d objects", len(objects))
 	}
 	return objects
-}
-
-// push does what skopeo copy --all does, which Debian's machines here lack: index and all, as they are.
-func push(t *testing.T, archive, reference string) {
-	t.Helper()
-	to, err := name.ParseReference(reference)
-	controlplanetest.Require(t, err)
-	index, _ := registry.Archive(t, archive)
-	controlplanetest.Require(t, remote.WriteIndex(to, index, remote.WithContext(t.Context())))
 }

@@ -66,7 +66,7 @@ func (d *driver) start() error {
 		err = errors.New("says no version")
 	}
 	if err != nil {
-		d.Close()
+		d.close()
 		return fmt.Errorf("the driver of %s: %w\n%s", d.client.Name, err, d.stderr)
 	}
 	return nil
@@ -115,7 +115,7 @@ func (d *driver) next(limit time.Duration) (line, error) {
 
 func (d *driver) Version() string { return d.version }
 
-func (d *driver) Close() {
+func (d *driver) close() {
 	_ = d.stdin.Close()
 	_ = syscall.Kill(-d.cmd.Process.Pid, syscall.SIGKILL)
 	for range d.answers { // until its end is read
@@ -133,11 +133,11 @@ func (d *driver) Ask(env map[string]string, url string) (string, error) {
 	}
 	answer, err := d.next(limit)
 	if errors.Is(err, errSilent) {
-		d.Close()
+		d.close()
 		return "no answer in " + limit.String(), d.start()
 	}
 	if err != nil {
-		d.Close()
+		d.close()
 		return "", fmt.Errorf("the driver of %s: %w\n%s", d.client.Name, err, d.stderr)
 	}
 	return answer.Problem, nil

@@ -23,7 +23,6 @@ type Runner interface {
 	// proxy variables) in its environment. The text is what the client says
 	// went wrong; whether it was reached at all is the lab's to say.
 	Ask(env map[string]string, url string) (problem string, err error)
-	Close()
 }
 
 //go:embed all:drivers
@@ -78,8 +77,6 @@ type once struct {
 }
 
 func (o *once) Version() string { return o.version }
-
-func (o *once) Close() {}
 
 func (o *once) Ask(env map[string]string, url string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)

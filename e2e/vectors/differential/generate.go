@@ -26,11 +26,7 @@ func Generate(random *rand.Rand) table.Row {
 		list.WriteString(g.entry(host, port))
 	}
 	list.WriteString(g.rarely(g.blank()))
-	return question(list.String(), url)
-}
-
-func question(list, url string) table.Row {
-	text, _ := json.Marshal(list) // text can be marshalled
+	text, _ := json.Marshal(list.String()) // text can be marshalled
 	return table.Row{NoProxy: text, URL: url}
 }
 

@@ -61,10 +61,6 @@ func open(t *testing.T, name string) *session.Session {
 		err = errors.Join(tools.ErrUnavailable, err)
 	}
 	controlplanetest.Require(t, err)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { controlplanetest.Require(t, s.Close()) })
 	return s
 }

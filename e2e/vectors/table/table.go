@@ -47,7 +47,7 @@ func (t *Table) Questions(passes func(client string) bool) []Row {
 	for _, name := range t.names() {
 		for _, row := range t.files[name] {
 			if passes(row.Client) {
-				questions = append(questions, question(row))
+				questions = append(questions, Row{Name: row.Name, NoProxy: row.NoProxy, Env: row.Env, URL: row.URL, Group: row.Group})
 			}
 		}
 	}
@@ -62,10 +62,6 @@ func Distinct(questions []Row) []Row {
 		seen[row.key()] = true
 		return before
 	})
-}
-
-func question(row Row) Row {
-	return Row{Name: row.Name, NoProxy: row.NoProxy, Env: row.Env, URL: row.URL, Group: row.Group}
 }
 
 func (t *Table) names() []string { return slices.Sorted(maps.Keys(t.files)) }
