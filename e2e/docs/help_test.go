@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -71,23 +70,18 @@ func (p *program) all(t *testing.T, verbs ...string) string {
 	return help
 }
 
-var helps struct {
-	sync.Mutex
-	text string
-}
+var helps string // once they have been asked for
 
 // readHelps returns the help of all of Fairlead's programs.
 func readHelps(t *testing.T) string {
 	t.Helper()
-	helps.Lock()
-	defer helps.Unlock()
-	if helps.text == "" {
+	if helps == "" {
 		for _, program := range readOurs(t) {
-			helps.text += "\n" + program.all(t)
+			helps += "\n" + program.all(t)
 		}
-		if found := strings.Count(helps.text, "Usage"); found < 30 {
+		if found := strings.Count(helps, "Usage"); found < 30 {
 			t.Fatalf("%d commands", found)
 		}
 	}
-	return helps.text
+	return helps
 }

@@ -3,13 +3,14 @@ package docs_test
 import (
 	"errors"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // What an author of a page gets wrong, and what looks like it and is right.
 func TestTheLookUpsFindMistakesAndNothingElse(t *testing.T) {
-	known, objects := manuals(t), readMentioned(t)
+	known, objects, all := manuals(t), readMentioned(t), classes(t)
 	for line, want := range map[string]string{
 		"kubectl -n fairlead-system rollout restrat deployment/fairlead-operator": "has no restrat",
 		"helm -n x upgrde a b":                                              "unknown command",
@@ -67,14 +68,8 @@ func TestTheLookUpsFindMistakesAndNothingElse(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]bool{"fairlead.io/clust": false, "fairlead.io/cluster": true, "proxy.corp.example": true, "exclude.nosuch": false} {
-		got := false
-		for _, c := range classes(t) {
-			if c.pattern.MatchString(name) {
-				got = c.known(c.pattern.FindStringSubmatch(name)[1])
-				break
-			}
-		}
-		if got != want {
+		i := slices.IndexFunc(all, func(c class) bool { return c.pattern.MatchString(name) })
+		if got := i >= 0 && all[i].known(all[i].pattern.FindStringSubmatch(name)[1]); got != want {
 			t.Errorf("%s: known is %v", name, got)
 		}
 	}

@@ -28,7 +28,11 @@ var elsewhere = []string{`secret "fairlead-proxy" not found`, "ImagePullBackOff"
 // tests in testdata/symptoms.txt. Readers search for the text that a title quotes, so one of those tests, or our code, has it.
 func TestEachSymptomIsProducedByATest(t *testing.T) {
 	ours := readSource(t).ours
-	testOf := testsOfSymptoms(t)
+	testOf := map[string]string{} // the line of tests, by the title of the symptom
+	for entry := range strings.SplitSeq(read(t, "e2e/docs/testdata/symptoms.txt"), "\n\n") {
+		title, test, _ := strings.Cut(strings.TrimSpace(entry), "\n")
+		testOf[title] = test
+	}
 	sections := strings.Split(read(t, symptoms), "\n### ")[1:]
 	if len(sections) < 20 {
 		t.Errorf("%d symptoms", len(sections))
@@ -57,17 +61,6 @@ func TestEachSymptomIsProducedByATest(t *testing.T) {
 	for title := range testOf {
 		t.Errorf("testdata/symptoms.txt: there is no symptom %s", title)
 	}
-}
-
-// testsOfSymptoms returns the line of tests by the title of the symptom.
-func testsOfSymptoms(t *testing.T) map[string]string {
-	t.Helper()
-	tests := map[string]string{}
-	for entry := range strings.SplitSeq(read(t, "e2e/docs/testdata/symptoms.txt"), "\n\n") {
-		title, test, _ := strings.Cut(strings.TrimSpace(entry), "\n")
-		tests[title] = test
-	}
-	return tests
 }
 
 func partsOf(body string) map[string]string {

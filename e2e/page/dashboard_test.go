@@ -73,22 +73,22 @@ func dashboardPage(t *testing.T) (page, made string) {
 		t.Fatalf("%d panels: %v", len(d.Panels), err)
 	}
 	recorded := record(t, text)
-	ask := startPrometheus(t, recorded)
+	prometheus := startPrometheus(t, recorded)
 	answers := make([][]series, len(d.Panels))
 	for i, p := range d.Panels {
 		for _, target := range p.Targets {
 			// "or vector(0)" is for a fleet without problems. This one has them all.
-			if len(ask(strings.TrimSuffix(target.Expr, " or vector(0)"), target.Instant)) == 0 {
+			if len(query(t, prometheus, strings.TrimSuffix(target.Expr, " or vector(0)"), target.Instant)) == 0 {
 				t.Errorf("panel %s: %s answers nothing", p.Title, target.Expr)
 			}
-			answers[i] = append(answers[i], ask(target.Expr, target.Instant)...)
+			answers[i] = append(answers[i], query(t, prometheus, target.Expr, target.Instant)...)
 		}
 	}
 	return write(t, "dashboard.html", draw(t, d, answers)), digest(text + recorded + readFile(t, dashboardTemplate))
 }
 
-// startPrometheus starts a real Prometheus with the recorded metrics, and returns a function that asks it.
-func startPrometheus(t *testing.T, recorded string) func(expr string, instant bool) []series {
+// startPrometheus starts a real Prometheus with the recorded metrics, and returns the address of its queries.
+func startPrometheus(t *testing.T, recorded string) string {
 	t.Helper()
 	file, config, folder := write(t, "recorded", []byte(recorded)), write(t, "config", nil), t.TempDir()
 	data := filepath.Join(folder, "data")
@@ -106,9 +106,7 @@ func startPrometheus(t *testing.T, recorded string) func(expr string, instant bo
 	})
 	controlplanetest.Require(t, err)
 	t.Cleanup(func() { _ = started.Stop() })
-	return func(expr string, instant bool) []series {
-		return query(t, "http://"+port.Address()+"/api/v1/query", expr, instant)
-	}
+	return "http://" + port.Address() + "/api/v1/query"
 }
 
 func query(t *testing.T, address, expr string, instant bool) []series {

@@ -239,13 +239,15 @@ func (l *lab) one(ctx context.Context, s subject, load load) (found, error) {
 	return l.load(ctx, load)
 }
 
+// text is the load as run reads it.
+func (l load) text() string {
+	text, _ := json.Marshal(l) // text and numbers can be marshalled
+	return string(text)
+}
+
 // load runs a client in the network of the proxies: what they take is not hidden by a way to them.
 func (l *lab) load(ctx context.Context, load load) (found, error) {
-	text, err := json.Marshal(load)
-	if err != nil {
-		return found{}, err
-	}
-	out, err := l.Run(ctx, machine.DMZ, nil, l.self, "load", string(text))
+	out, err := l.Run(ctx, machine.DMZ, nil, l.self, "load", load.text())
 	if err != nil {
 		return found{}, err
 	}
@@ -260,9 +262,5 @@ func (l *lab) clients(ctx context.Context, load load) (*process.Process, error) 
 			return nil, err
 		}
 	}
-	text, err := json.Marshal(load)
-	if err != nil {
-		return nil, err
-	}
-	return l.Start(ctx, machine.Corp, process.Spec{Name: load.What, Path: l.self, Args: []string{"load", string(text)}})
+	return l.Start(ctx, machine.Corp, process.Spec{Name: load.What, Path: l.self, Args: []string{"load", load.text()}})
 }

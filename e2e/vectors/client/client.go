@@ -29,8 +29,9 @@ type Client struct {
 	// probe is arguments with which the program fails if its library is not there.
 	probe []string
 
-	// version is the command line that prints the version, and where it stands.
-	// A driver says it itself; in a module's program it is read.
+	// version is the command line that prints the version, and where it stands:
+	// the first number of --version, if not set. A driver says it itself; in a
+	// module's program it is read.
 	version []string
 	pattern *regexp.Regexp
 }

@@ -52,7 +52,11 @@ func writeDrivers(dir string) error {
 }
 
 func (c *Client) askVersion(m Machine) (string, error) {
-	argv := m.command(c.version, "")
+	command, pattern := c.version, c.pattern
+	if command == nil {
+		command, pattern = []string{c.Program, "--version"}, number
+	}
+	argv := m.command(command, "")
 	if c.module != (module{}) {
 		return c.module.built(argv[0])
 	}
@@ -62,7 +66,7 @@ func (c *Client) askVersion(m Machine) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("ask %s for its version: %w", c.Name, err)
 	}
-	version := c.pattern.FindString(string(out))
+	version := pattern.FindString(string(out))
 	if version == "" {
 		return "", fmt.Errorf("%s does not say its version: %s", c.Name, out)
 	}
