@@ -1,37 +1,25 @@
 package page
 
 import (
-	"context"
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 var desktop, phone = window{1440, 900}, window{390, 844}
 
-// text is the page about the published example.
-var text = sync.OnceValues(func() ([]byte, error) {
-	fairlead, err := tools.Program(context.Background(), "fairlead")
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.Command(fairlead, "explain",
-		"kubernetes.default.svc", "foo.svc.cluster.local", "100.64.0.1", "10.1.2.3", "sub.example.com", "example.com.", "[::1]",
-		"--values", "secret-values.yaml", "--cluster", "cluster.yaml", "--form", "Exact", "-o", "html")
-	cmd.Dir = "../../examples"
-	return cmd.Output()
-})
-
-// written returns the path of the page.
+// written returns the path of the page about the published example.
 func written(t *testing.T) string {
 	t.Helper()
 	installed(t, browser)
-	page, err := text()
+	cmd := exec.Command(controlplanetest.Program(t, "fairlead"), "explain",
+		"kubernetes.default.svc", "foo.svc.cluster.local", "100.64.0.1", "10.1.2.3", "sub.example.com", "example.com.", "[::1]",
+		"--values", "secret-values.yaml", "--cluster", "cluster.yaml", "--form", "Exact", "-o", "html")
+	cmd.Dir = "../../examples"
+	page, err := cmd.Output()
 	controlplanetest.Require(t, err)
 	return write(t, "page.html", page)
 }
@@ -151,12 +139,13 @@ func TestEachThemeHasColoursOfItsOwnForCellsThatDisagree(t *testing.T) {
 	const script = `
 		const [page, direct, proxy] = ["html", "td.direct.disagree", "td.proxy.disagree"].map(selector => getComputedStyle(document.querySelector(selector)).backgroundColor)
 		return {page, direct, proxy, channels: page.match(/\d+/g).map(Number)}`
+	file := written(t)
 	for as, bright := range map[theme]bool{light: true, dark: false} {
 		var got struct {
 			Page, Direct, Proxy string
 			Channels            []int
 		}
-		measure(t, written(t), script, as, desktop, &got)
+		measure(t, file, script, as, desktop, &got)
 		if bright && slices.Min(got.Channels) < 200 || !bright && slices.Max(got.Channels) > 60 {
 			t.Errorf("%s: the page is %s", as, got.Page)
 		}
