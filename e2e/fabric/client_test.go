@@ -141,18 +141,3 @@ func (l *load) awaitUnderWay(t *testing.T) {
 		})
 	}
 }
-
-func exchange(t *testing.T, conn net.Conn, request string) (status int, text string) {
-	t.Helper()
-	_, err := io.WriteString(conn, request)
-	controlplanetest.Require(t, err)
-	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	controlplanetest.Require(t, err)
-	defer answer.Body.Close()
-	if answer.StatusCode == http.StatusOK {
-		return answer.StatusCode, ""
-	}
-	body, err := io.ReadAll(answer.Body)
-	controlplanetest.Require(t, err)
-	return answer.StatusCode, strings.TrimSpace(string(body))
-}

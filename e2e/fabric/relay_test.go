@@ -1,8 +1,10 @@
 package fabric_test
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -134,7 +136,17 @@ func (p *pod) answer(t *testing.T, from machine.Namespace, request string) (stat
 	conn, err := p.fabric.network.Dial(t.Context(), from, p.address+":3128")
 	controlplanetest.Require(t, err)
 	defer conn.Close() //nolint:errcheck // it has been read
-	return exchange(t, conn, request)
+	_, err = io.WriteString(conn, request)
+	controlplanetest.Require(t, err)
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	controlplanetest.Require(t, err)
+	defer answer.Body.Close()
+	if answer.StatusCode == http.StatusOK {
+		return answer.StatusCode, ""
+	}
+	body, err := io.ReadAll(answer.Body)
+	controlplanetest.Require(t, err)
+	return answer.StatusCode, strings.TrimSpace(string(body))
 }
 
 // counted reads a metric.

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/ports"
@@ -28,10 +27,14 @@ func TestKubeStateMetricsHasWhatReportsSay(t *testing.T) {
 	controlplanetest.Require(t, cp.ApplyFS(t.Context(), os.DirFS(root+"config/crd")))
 	namespace := controlplanetest.Namespace(t, cp)
 	since := metav1.NewTime(time.Unix(1_700_000_000, 0))
-	createReport(t, cp, namespace, v1alpha1.ProxyReportStatus{
+	writer := controlplanetest.Client(t, cp.Admin(), operator.Scheme)
+	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "c1"}}
+	controlplanetest.Require(t, writer.Create(t.Context(), report))
+	report.Status = v1alpha1.ProxyReportStatus{
 		Mode: "Proxied", ProxyName: "default", Observed: &v1alpha1.Observed{Time: since},
 		Conditions: []metav1.Condition{{Type: "Ready", Status: "False", Reason: "EndpointUnknown", Message: "…", LastTransitionTime: since}},
-	})
+	}
+	controlplanetest.Require(t, writer.Status().Update(t.Context(), report))
 
 	program := controlplanetest.Tool(t, tools.KubeStateMetrics)
 	port, err := ports.Reserve()
@@ -63,13 +66,4 @@ func TestKubeStateMetricsHasWhatReportsSay(t *testing.T) {
 			return controlplanetest.Holds(strings.Contains(page, want), "%v\n%s", err, page)
 		})
 	}
-}
-
-func createReport(t *testing.T, cp *controlplane.ControlPlane, namespace string, status v1alpha1.ProxyReportStatus) {
-	t.Helper()
-	writer := controlplanetest.Client(t, cp.Admin(), operator.Scheme)
-	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "c1"}}
-	controlplanetest.Require(t, writer.Create(t.Context(), report))
-	report.Status = status
-	controlplanetest.Require(t, writer.Status().Update(t.Context(), report))
 }

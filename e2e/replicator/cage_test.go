@@ -76,7 +76,11 @@ func TestAStolenTokenReadsAndWritesNoOtherSecret(t *testing.T) {
 			return thief.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: policies.Namespace, Name: "other"}})
 		},
 		"write an Event about somebody else": func() error {
-			return thief.Create(ctx, eventAbout(corev1.ObjectReference{Kind: "Pod", Name: "x", Namespace: namespace}))
+			return thief.Create(ctx, &eventsv1.Event{ // a good one otherwise
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "x"}, EventTime: metav1.NowMicro(),
+				Regarding:           corev1.ObjectReference{Kind: "Pod", Name: "x", Namespace: namespace},
+				ReportingController: "fairlead", ReportingInstance: "fairlead-x", Action: "Copy", Reason: "Failed", Type: corev1.EventTypeWarning,
+			})
 		},
 	}
 	// mittwald/kubernetes-replicator fills a Secret with what this names, and we can read it then.
@@ -145,14 +149,6 @@ func TestAStolenTokenReadsAndWritesNoOtherSecret(t *testing.T) {
 		}
 		f.change(namespace, func(s *corev1.Secret) { s.Finalizers = nil })
 	})
-}
-
-// eventAbout is a good one.
-func eventAbout(regarding corev1.ObjectReference) *eventsv1.Event {
-	return &eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: regarding.Namespace, Name: "x"}, Regarding: regarding, EventTime: metav1.NowMicro(),
-		ReportingController: "fairlead", ReportingInstance: "fairlead-x", Action: "Copy", Reason: "Failed", Type: corev1.EventTypeWarning,
-	}
 }
 
 // notOurs selects by name without naming one.
