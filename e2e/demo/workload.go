@@ -111,11 +111,11 @@ func (s *stage) showPod(ctx context.Context) error {
 func variables(pod *corev1.Pod, secret *corev1.Secret) [][]string {
 	rows := [][]string{{"variable", "from", "which is"}}
 	for _, env := range pod.Spec.Containers[0].Env {
-		value := env.Value
+		value, from := env.Value, "the pod itself"
 		if ref := env.ValueFrom; ref != nil && ref.SecretKeyRef != nil {
-			value = string(secret.Data[ref.SecretKeyRef.Key])
+			value, from = string(secret.Data[ref.SecretKeyRef.Key]), "Secret "+ref.SecretKeyRef.Name
 		}
-		row := []string{env.Name, origin(env), shortened(masked(value))}
+		row := []string{env.Name, from, shortened(masked(value))}
 		if twin := slices.IndexFunc(rows, func(r []string) bool {
 			return strings.EqualFold(r[0], env.Name) && slices.Equal(r[1:], row[1:])
 		}); twin >= 0 {
@@ -125,14 +125,6 @@ func variables(pod *corev1.Pod, secret *corev1.Secret) [][]string {
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-// origin says where a variable gets its value.
-func origin(env corev1.EnvVar) string {
-	if env.ValueFrom == nil || env.ValueFrom.SecretKeyRef == nil {
-		return "the pod itself"
-	}
-	return "Secret " + env.ValueFrom.SecretKeyRef.Name
 }
 
 // shortened cuts a list, and says how long it is.

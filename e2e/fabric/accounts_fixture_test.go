@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -124,14 +125,6 @@ func (a *accounts) install() {
 	controlplanetest.Require(t, policies.Install(t.Context(), a.cp, own, []byte(a.installed)))
 }
 
-// rest paces who has nothing to wait for.
-func rest(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}
-
 // kubeconfig returns the kubeconfig of a service account of the workload cluster.
 func (a *accounts) kubeconfig(name string) string {
 	a.t.Helper()
@@ -216,12 +209,12 @@ func watchCondition(t *testing.T, from client.Client, proxy *v1alpha1.CorporateP
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var done sync.WaitGroup
 	done.Go(func() {
-		for ; ctx.Err() == nil; rest(ctx, 200*time.Millisecond) {
+		wait.UntilWithContext(ctx, func(ctx context.Context) {
 			found := &v1alpha1.CorporateProxy{}
 			if from.Get(ctx, client.ObjectKeyFromObject(proxy), found) == nil {
 				c.note(meta.FindStatusCondition(found.Status.Conditions, v1alpha1.ConditionOldCredentialsUnseen))
 			}
-		}
+		}, 200*time.Millisecond)
 	})
 	t.Cleanup(func() {
 		cancel()

@@ -86,7 +86,10 @@ func (c container) config(t *testing.T) map[string]any {
 	image, _ := host(t, c.image)
 	file, err := image.ConfigFile()
 	controlplanetest.Require(t, err)
-	user, group := userOf(t, file.Config.User)
+	var user, group int64 // in our images they are numbers
+	if _, err := fmt.Sscanf(file.Config.User, "%d:%d", &user, &group); err != nil {
+		t.Fatalf("user %q: %v", file.Config.User, err)
+	}
 	security := c.spec.SecurityContext
 	if c.pod.RunAsUser != nil { // of the pod, else of the image
 		user, group = *c.pod.RunAsUser, *c.pod.RunAsGroup
@@ -144,15 +147,6 @@ func (c container) volumes() []map[string]any {
 		volumes = append(volumes, map[string]any{"destination": path, "type": "bind", "source": c.mounts[path], "options": []string{"bind", "ro"}})
 	}
 	return volumes
-}
-
-// userOf reads user:group, which are numbers in our images.
-func userOf(t *testing.T, text string) (user, group int64) {
-	t.Helper()
-	if _, err := fmt.Sscanf(text, "%d:%d", &user, &group); err != nil {
-		t.Fatalf("user %q: %v", text, err)
-	}
-	return user, group
 }
 
 // unpack writes the files of an image as a runtime does: by the layers, with their modes, as root's.

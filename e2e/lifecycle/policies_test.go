@@ -128,7 +128,9 @@ func (r *release) reinstallPolicies(pods []*corev1.Pod) {
 	r.mustHelm("uninstall")
 	controlplanetest.Require(r, replicator.Stop())
 
-	other.mustHelm("install", append(native(r.chart, r.rendered("eks.yaml")), "--take-ownership")...)
+	described := repository.Path("examples", "imported", "eks.yaml") // an imported cluster
+	rendered := command.Output(r, nil, "render", "--values", example(), "--cluster", described, "-o", "helm-values")
+	other.mustHelm("install", append(native(r.chart, write(r, "values.yaml", rendered)), "--take-ownership")...)
 	replicator = r.start("fairlead-replicator")
 	for _, entry := range []string{".svc", "172.20.0.0/16", "10.40.0.0/16", "169.254.170.23", "0123456789abcdef.gr7.eu-central-1.eks.amazonaws.com"} {
 		r.awaitCopies(teams, "NO_PROXY", entry+",")
@@ -173,13 +175,6 @@ func dataOf(secrets map[string]corev1.Secret) map[string]map[string][]byte {
 		data[name] = secret.Data
 	}
 	return data
-}
-
-// rendered are the values that fairlead renders for an imported cluster by the file that describes it.
-func (r *release) rendered(cluster string) string {
-	r.Helper()
-	described := repository.Path("examples", "imported", cluster)
-	return write(r, "values.yaml", command.Output(r, nil, "render", "--values", example(), "--cluster", described, "-o", "helm-values"))
 }
 
 // awaitCopies awaits that a key of the Secret has this text, in these namespaces and in its source.

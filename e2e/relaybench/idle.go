@@ -92,17 +92,14 @@ func (l *lab) relayPID() (int, error) {
 		return 0, err
 	}
 	for _, link := range found {
-		if program, err := os.Readlink(link); err == nil && strings.HasSuffix(strings.TrimSuffix(program, " (deleted)"), "/fairlead-relay") { // a cache may have let go of it
-			if pid, err := strconv.Atoi(strings.Split(link, "/")[2]); err == nil && l.below(pid) {
-				return pid, nil
-			}
+		program, err := os.Readlink(link)
+		if err != nil || !strings.HasSuffix(strings.TrimSuffix(program, " (deleted)"), "/fairlead-relay") { // a cache may have let go of it
+			continue
+		}
+		command, err := os.ReadFile(filepath.Join(filepath.Dir(link), "cmdline"))
+		if err == nil && strings.Contains(string(command), l.folder) { // it is ours
+			return strconv.Atoi(strings.Split(link, "/")[2])
 		}
 	}
 	return 0, errors.New("there is no relay")
-}
-
-// below reports that a process is of our group.
-func (l *lab) below(pid int) bool {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	return err == nil && strings.Contains(string(text), l.folder)
 }

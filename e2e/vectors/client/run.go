@@ -30,25 +30,18 @@ var drivers embed.FS
 
 // Start readies the client for questions.
 func (c *Client) Start(m Machine) (Runner, error) {
-	if err := writeDrivers(m.Dir); err != nil {
-		return nil, err
+	files, err := fs.Sub(drivers, "drivers")
+	if err == nil {
+		err = os.CopyFS(m.Dir, files)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write the drivers: %w", err)
 	}
 	if c.driver != nil {
 		return startDriver(c, m)
 	}
 	version, err := c.askVersion(m)
 	return &once{c, m, version}, err
-}
-
-func writeDrivers(dir string) error {
-	files, err := fs.Sub(drivers, "drivers")
-	if err == nil {
-		err = os.CopyFS(dir, files)
-	}
-	if err != nil {
-		return fmt.Errorf("write the drivers: %w", err)
-	}
-	return nil
 }
 
 func (c *Client) askVersion(m Machine) (string, error) {
