@@ -26,7 +26,8 @@ import (
 func TestFluxInstallsTheOperatorFromARegistry(t *testing.T) {
 	s := &site{cp: controlplanetest.Start(t, controlplane.Options{})}
 	s.install(t)
-	controlplanetest.Require(t, s.cp.Apply(t.Context(), []byte(proxyNamespaces+"\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: fairlead-system}}")))
+	const namespaces = proxyNamespaces + "\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: fairlead-system}}"
+	controlplanetest.Require(t, s.cp.Apply(t.Context(), []byte(namespaces)))
 	file := controlplanetest.ReadFile(t, repository.Path("examples", "secret-values.yaml"))
 	s.secret(t, operator.Namespace, "fairlead-proxy-values", map[string]string{"values.yaml": string(file)})
 	s.startController(t)

@@ -139,7 +139,8 @@ func TestTheImageOfTheCommandLineRendersTheExample(t *testing.T) {
 		spec: corev1.Container{
 			Args: []string{"render", "--values", "/input/secret-values.yaml", "--cluster", "/input/cluster.yaml", "-o", "noproxy"},
 			SecurityContext: &corev1.SecurityContext{
-				ReadOnlyRootFilesystem: ptr.To(true), AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+				ReadOnlyRootFilesystem: ptr.To(true), AllowPrivilegeEscalation: ptr.To(false),
+				Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 			},
 		},
 		mounts: map[string]string{"/input": repository.Path("examples")},
