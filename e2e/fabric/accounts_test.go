@@ -3,6 +3,7 @@ package fabric_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -137,12 +138,11 @@ func (a *accounts) fingerprintOf(number int64) (fingerprint string) {
 	a.awaitRevision(number)
 	a.awaitSeen("credentials in the status", func() (bool, any) {
 		credentials := a.status().Credentials
-		for _, c := range credentials {
-			if c.Revision == number {
-				fingerprint = c.Fingerprint
-			}
+		i := slices.IndexFunc(credentials, func(c v1alpha1.CredentialsStatus) bool { return c.Revision == number })
+		if i >= 0 {
+			fingerprint = credentials[i].Fingerprint
 		}
-		return fingerprint != "", credentials
+		return i >= 0, credentials
 	})
 	return fingerprint
 }
