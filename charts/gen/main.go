@@ -1,7 +1,9 @@
-// Command gen makes of each chart's values.yaml what else is said of its values: values.schema.json and, where any key is taken
-// at the root, keys.json. It also makes SHA256SUMS, of the files that a chart links to, and
-// templates/_workload.tpl, which both charts have alike, and the lines that several policies have alike, and the lists of
-// variables in policies and in the replicator's cage. Run it in the repository's root.
+// Command gen writes the generated files of the charts. Run it in the repository's root. It writes:
+//
+//   - values.schema.json from each chart's values.yaml, and keys.json for a chart that takes any key at the root
+//   - SHA256SUMS of the files that a chart links to
+//   - templates/_workload.tpl, the same in both charts
+//   - the lines that several policies share, and the lists of variables in policies and in the replicator's cage
 //
 // In values.yaml, a comment right above a key says:
 //

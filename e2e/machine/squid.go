@@ -49,9 +49,9 @@ type SquidOptions struct {
 	Trusted string
 	// Starts makes it log each request when it begins, too: it logs a CONNECT at its end. See [Squid.Starts].
 	Starts bool
-	// Fast is squid as it is measured: it remembers passwords for its own two hours, and logs no request. With a second, as
-	// the tests have it, its list of what it remembers grows, and it is as slow as that is long. It has 16,384
-	// descriptors, for as many connections as a relay takes.
+	// Fast is squid for measurements. It logs no request, and has 16,384 descriptors, as many as a relay takes
+	// connections. It remembers passwords for two hours, squid's default. The tests' one second makes its list of
+	// remembered passwords grow, and a longer list makes it slower.
 	Fast bool
 }
 

@@ -165,7 +165,8 @@ func (w *walker) variables(g *Place, all []any) {
 // flag is one with its value.
 var flag = regexp.MustCompile(`(?s)^--?([A-Za-z][\w.-]*)(?:=(.*))?$`)
 
-// plainList is what may be a list behind a flag. Behind one that takes no value is what may have a password in it.
+// plainList matches a word behind a flag that looks like a list. The flag may take no value; the word is then something else,
+// which may have a password in it, and must not be shown as a list.
 var plainList = regexp.MustCompile(`^(?:localhost|[A-Za-z0-9_*\[]*[.,:][A-Za-z0-9.,:/*\[\]_ -]*)$`)
 
 // once is a program that is asked for one URL, so that its list is for that.

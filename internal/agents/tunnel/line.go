@@ -9,9 +9,9 @@ import (
 
 // line is the command line of a container.
 type line struct {
-	words    []string // the program first, where the pod names it
-	shell    bool     // a shell starts it: words are what could be seen in its script
-	exported map[string]string
+	words    []string          // the program, if the pod names one, and its arguments
+	shell    bool              // a shell starts the program: words were found in its script
+	exported map[string]string // variables that the script sets
 }
 
 // written returns the command line as it stands in the pod.
@@ -28,7 +28,7 @@ func (c Container) Hides(flag string) bool {
 // Flag returns the value of a flag in the command line: of several, the last one counts.
 func (c Container) Flag(name string) (string, bool) { return c.written().flag(name) }
 
-// commandLine returns what a container runs. Its image may name the program and more.
+// commandLine returns what a container runs, with variables expanded. What its image adds, such as the program, is unknown.
 func commandLine(c Container, env environment) line {
 	all := c.written()
 	for i, word := range all.words {

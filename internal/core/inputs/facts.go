@@ -127,13 +127,14 @@ type Unread struct {
 	Problem string
 }
 
-// NextFacts decides which facts a report keeps after an attempt to read the object that has them, and what the
-// condition FactsUnread says, if anything. Found is what the row and the object gave, or the row alone if the object
-// could not be read.
+// NextFacts returns the facts that a report has after an attempt to read their object, and the message of the condition
+// FactsUnread, if the attempt failed. kept is what the report had; found is what the row and the object gave, or the row
+// alone if the object could not be read.
 //
-// Only an object that was read takes a fact away. RowMissing says the same of the row. Where none was read before, an object that does not exist is waited
-// for with every fact of its row, since a list without them would have to change soon, and machines with it. One that
-// the operator may not or cannot read may stay so for ever, so only its required facts are waited for.
+// A failed attempt takes no fact away: what was read before stays. If nothing was read before, nothing is written until the
+// missing facts are there. Of an object that does not exist yet, all facts of its row are missing: a list without them
+// would change soon, and machines with it. An object that the operator may not or cannot read may stay so for ever: only
+// its required facts are missing.
 func NextFacts(kept, found *v1alpha1.ReportedFacts, row provider.Row, unread Unread) (facts *v1alpha1.ReportedFacts, message string) {
 	if unread.Reason == "" {
 		return found, ""
@@ -155,9 +156,10 @@ func NextFacts(kept, found *v1alpha1.ReportedFacts, row provider.Row, unread Unr
 	return found, message + "; the list is made without its facts"
 }
 
-// RowMissing says that the ConfigMap with the row of these facts is not among those of users, and that no other one has a row of the kind.
-// It is the zero value where there are no such facts, or the cluster has another object now. Now is the row by which facts would be read, if
-// any. The ConfigMap may be back in a moment, or have lost its label: what was not read takes no fact away.
+// RowMissing returns the reason RowMissing if kept was read by a row in a user's ConfigMap, that ConfigMap is not among
+// users, and no other ConfigMap has a row for the kind; else the zero value. It is zero, too, if the cluster has another
+// object now. now is the row by which the facts would be read today, if there is one. The facts stay meanwhile: the
+// ConfigMap may be back soon, or only lack its label.
 func RowMissing(kept *v1alpha1.ReportedFacts, now provider.Row, c *clusterv1.Cluster, users []corev1.ConfigMap) Unread {
 	if kept == nil || !slices.ContainsFunc(references(c), func(ref clusterv1.ContractVersionedObjectReference) bool {
 		return ref.Kind == kept.Kind && ref.Name == kept.Name

@@ -30,12 +30,13 @@ type Holder struct {
 	Observed     *v1alpha1.Observed
 }
 
-// Credentials says where the credentials of revisions are in use, those of the target first, and whether older ones are
-// unseen (the condition OldCredentialsUnseen; nil while there are no older ones). Last is what was said before: what was in
-// use stays in question, though its revision is not kept any more.
+// Credentials returns where the credentials of each revision are in use, those of the target first, and the condition
+// OldCredentialsUnseen: whether older credentials are no longer in use. It is nil while there are no older ones. last is
+// what Credentials returned before: it has credentials whose revision is no longer kept, and they are looked for until
+// unseen, which tells that the condition was True.
 //
-// Old credentials count as unseen after two periods of observation of every cluster, of which the last two looks found none and
-// came after its Secrets had changed. What nobody sees is Unknown, never True.
+// The condition is True if every cluster was observed for two periods without a gap, and its last two looks came after
+// its Secrets had changed and found no old credentials. If something cannot be seen, it is Unknown, never True.
 func Credentials(target int64, accounts []Account, holders []Holder, last []v1alpha1.CredentialsStatus, unseen bool, now time.Time) ([]v1alpha1.CredentialsStatus, *metav1.Condition) {
 	c := census{by: map[string]*v1alpha1.CredentialsStatus{}, accounts: accounts}
 	for i := len(accounts) - 1; i >= 0; i-- {

@@ -40,14 +40,14 @@ const SettleTime = 3 * time.Second
 // cluster again and again.
 const longestSettling = 2 * time.Minute
 
-// NextMachines decides what is done next: for the clusters under way, and whose turn it is to begin. What a cluster holds
-// is in its report: status.rollout.after.
+// NextMachines plans the next step of replacing machines in the fleet: which clusters under way go on, and which may
+// begin. A cluster is under way while its report has status.rollout.after. unsettled is Unsettled of the last plan, and
+// interval the shortest time between two beginnings in the whole fleet.
 //
-// A cluster begins where its [Pool] has a place, an interval after the last one of the whole fleet began. The pool that
-// waits longest comes first. Within a pool, the clusters of an earlier wave come first, and those of a later one not
-// before; then those that never began, those that began longest ago, and then the order is by name. So one that is changed
-// all the time does not get ahead of those that wait. A report that has a place which its cluster must not have is
-// released first. unsettled is what the last plan said.
+// A cluster begins if its [Pool] has a place and the interval is over. Of the pools, the one that waited longest comes
+// first. Within a pool, the order is: the wave, and no cluster of a later wave before the earlier one is done; clusters that
+// never began; those that began longest ago; names. So a cluster that changes all the time does not get ahead of others.
+// Nothing begins while a report holds a place that its cluster must not have: that one is released first.
 func NextMachines(fleet []*MachineCluster, now, unsettled time.Time, interval time.Duration) MachinePlan {
 	slices.SortFunc(fleet, func(a, b *MachineCluster) int {
 		return cmp.Or(cmp.Compare(a.Key.Namespace, b.Key.Namespace), cmp.Compare(a.Key.Name, b.Key.Name))

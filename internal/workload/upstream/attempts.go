@@ -56,8 +56,9 @@ func clientOf(ctx context.Context) string {
 	return client
 }
 
-// each asks with one credential after the other, as long as they are refused; once: it cannot ask again. A credential is awaited
-// in the context that waiting returns.
+// each calls ask with one credential after the other until an answer is neither refused nor unclear, and
+// returns the error of the last call. With once, the request cannot be repeated, and ask is called once. waiting returns the
+// context in which each waits for a credential that may be tried.
 func (a *attempts) each(waiting func() (context.Context, context.CancelFunc), proxy Proxy, once bool, ask func(*asking) (answer, error)) error {
 	var failed error
 	for from := 0; ; {
@@ -75,8 +76,9 @@ func (a *attempts) each(waiting func() (context.Context, context.CancelFunc), pr
 	}
 }
 
-// begin returns a credential to ask with. Of one that is not known to be accepted, one request at a time finds out; the others
-// wait for it. A request that cannot be repeated takes one that is accepted, if there is one. Who has one tells end of the answer.
+// begin returns the credential to ask with, of those from an index on. A credential that is not known to be accepted is tried
+// by one request at a time, and the others wait for its answer. A request that cannot be repeated (once) gets a credential
+// that is known to be accepted, if there is one. The caller passes the answer to end.
 func (a *attempts) begin(ctx context.Context, proxy Proxy, from int, once bool) (one asking, err error) {
 	ended := a.wait(ctx, func(now time.Time) (look time.Time) {
 		one, look, err = a.pick(now, proxy, from, once, clientOf(ctx))
@@ -85,7 +87,8 @@ func (a *attempts) begin(ctx context.Context, proxy Proxy, from int, once bool) 
 	return one, cmp.Or(ended, err)
 }
 
-// wait calls pick until that does not say when to look again, then, and whenever something has changed. The mutex is held meanwhile.
+// wait calls pick, with the mutex held, until pick returns the zero time. Any other time is when to call it again; wait calls it
+// sooner if something has changed.
 func (a *attempts) wait(ctx context.Context, pick func(now time.Time) (look time.Time)) error {
 	for {
 		look, changed := a.look(pick)
@@ -198,7 +201,7 @@ const (
 	unclear                // 407 to another request, and nobody knows whose
 )
 
-// end says what the answer was. One to a question from before a refusal says what was.
+// end records the answer to a request. An acceptance does not count if the credential was refused after the request began.
 func (a *attempts) end(proxy Proxy, one asking, got answer) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -222,8 +225,8 @@ func (a *attempts) end(proxy Proxy, one asking, got answer) {
 	}
 }
 
-// beginProof has one ask the proxy about a credential that it may have refused just now, as a try of the account, unless that is
-// known meanwhile.
+// beginProof begins a try of a credential that the proxy may just have refused, and waits until the account has room for a try.
+// If others have found out meanwhile, it begins none, and returns what is known.
 func (a *attempts) beginProof(ctx context.Context, proxy Proxy, one *asking) (known answer, err error) {
 	asked, client := time.Now(), clientOf(ctx)
 	err = a.wait(ctx, func(now time.Time) (look time.Time) {
@@ -279,7 +282,7 @@ func (a *attempts) wake() {
 	}
 }
 
-// state forgets nothing but with the process: a rotation is one more.
+// state returns what is known of a credential. It is kept as long as the process runs: each rotation adds one.
 func (a *attempts) state(proxy Proxy, index int) *attempt {
 	credential := proxy.Credentials[index]
 	of := attempted{proxy.Address, credential.Header()}

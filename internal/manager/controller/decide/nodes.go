@@ -43,17 +43,15 @@ func OwnerOf(m *metav1.PartialObjectMetadata) Owner {
 	return Owner{}
 }
 
-// nextNodes compares what machines are told, as a digest, with what they were told
-// last, and moves the time of the last change only if the Secret that they read it
-// from has changed as well: what is written where nobody asked for it changes no
-// machine. With another key of the write memory the digests say nothing; the API
-// server's answer, whether applying it changed the Secret, has to do.
+// nextNodes returns the nodes of a report after a write of the Secret that machines read. It decides whether machines
+// from before the write are outdated: only then does the time of the last change, Since, move on.
 //
-// The first write is no change: machines wait for the Secret. Unless it took
-// somebody else's Secret over, from which they may have been built.
-//
-// In doubt, when an earlier write may not have been recorded, the same content that changed the Secret all the same
-// replaced something else, which machines may have been built from.
+//   - The first write is no change, since machines wait for the Secret. If it took over somebody else's Secret, it is one:
+//     machines may have been built from that.
+//   - Later, it is a change if both the digest of what machines are told and the Secret's content differ from the last.
+//   - doubt says that an earlier write may not have been recorded. The same content is a change then if the write changed
+//     the Secret: it replaced something unknown, from which machines may have been built.
+//   - Digests of different keys cannot be compared. Then it is a change if the write changed the Secret.
 func nextNodes(last *v1alpha1.ReportedNodes, a Attempt, doubt bool, digest string) *v1alpha1.ReportedNodes {
 	record, w := a.Last, a.Answer
 	rewritten := record.UID != w.UID || record.Written == nil || !record.Written.Equal(&w.At)
