@@ -35,7 +35,8 @@ type caProgram struct {
 var (
 	curl             = caProgram{"curl", "curl", []string{"CURL_CA_BUNDLE", "SSL_CERT_FILE"}, []string{"sh", "-c", `curl --silent --show-error --fail "$URL/"`}}
 	requestsOfPython = caProgram{
-		"requests", "/usr/lib/python3/dist-packages/requests", []string{"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"},
+		"requests", "/usr/lib/python3/dist-packages/requests",
+		[]string{"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"},
 		[]string{"/usr/bin/python3", "-c", `import os, requests; requests.get(os.environ["URL"])`},
 	}
 )
