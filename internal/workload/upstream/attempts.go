@@ -56,32 +56,33 @@ func clientOf(ctx context.Context) string {
 	return client
 }
 
-// each calls ask with one credential after the other until an answer is neither refused nor unclear, and
-// returns the error of the last call. With once, the request cannot be repeated, and ask is called once. waiting returns the
+// each calls ask, once for a credential at most, until an answer is neither refused nor unclear, or no credential may be tried,
+// and returns the error of the last call. With once, the request cannot be repeated, and ask is called once. waiting returns the
 // context in which each waits for a credential that may be tried.
 func (a *attempts) each(waiting func() (context.Context, context.CancelFunc), proxy Proxy, once bool, ask func(*asking) (answer, error)) error {
 	var failed error
-	for from := 0; ; {
+	for asked := uint(0); ; {
 		ctx, cancel := waiting()
-		one, err := a.begin(ctx, proxy, from, once)
+		one, err := a.begin(ctx, proxy, asked, once)
 		cancel()
 		if err != nil {
 			return cmp.Or(failed, err)
 		}
 		got, err := ask(&one)
 		a.end(proxy, one, got)
-		if failed, from = err, one.index+1; once || got != refused && got != unclear || from == len(proxy.Credentials) {
+		if once || got != refused && got != unclear {
 			return err
 		}
+		failed, asked = err, asked|1<<one.index
 	}
 }
 
-// begin returns the credential to ask with, of those from an index on. A credential that is not known to be accepted is tried
-// by one request at a time, and the others wait for its answer. A request that cannot be repeated (once) gets a credential
-// that is known to be accepted, if there is one. The caller passes the answer to end.
-func (a *attempts) begin(ctx context.Context, proxy Proxy, from int, once bool) (one asking, err error) {
+// begin returns the credential to ask with; asked has a bit for each index that is left out. A credential that is not known to be
+// accepted is tried by one request at a time, and the others wait for its answer. A request that cannot be repeated (once) gets a
+// credential that is known to be accepted, if there is one. The caller passes the answer to end.
+func (a *attempts) begin(ctx context.Context, proxy Proxy, asked uint, once bool) (one asking, err error) {
 	ended := a.wait(ctx, func(now time.Time) (look time.Time) {
-		one, look, err = a.pick(now, proxy, from, once, clientOf(ctx))
+		one, look, err = a.pick(now, proxy, asked, once, clientOf(ctx))
 		return look
 	})
 	return one, cmp.Or(ended, err)
@@ -126,18 +127,19 @@ func await(ctx context.Context, changed <-chan struct{}, longest time.Duration) 
 }
 
 // pick returns the credential to take, or when to look again, if nothing has changed before.
-func (a *attempts) pick(now time.Time, proxy Proxy, from int, once bool, client string) (one asking, look time.Time, err error) {
+func (a *attempts) pick(now time.Time, proxy Proxy, asked uint, once bool, client string) (one asking, look time.Time, err error) {
 	if once {
-		for i := from; i < len(proxy.Credentials); i++ {
+		for i := range proxy.Credentials {
 			if a.state(proxy, i).trusted(proxy) {
 				return asking{index: i, began: now, trusted: true}, time.Time{}, nil
 			}
 		}
 	}
 	var soonest time.Time
-	for i := from; i < len(proxy.Credentials); i++ {
+	for i := range proxy.Credentials {
 		state := a.state(proxy, i)
 		switch rests := state.rests(proxy); {
+		case asked&(1<<i) != 0:
 		case rests.After(now):
 			if soonest.IsZero() || rests.Before(soonest) {
 				soonest = rests
