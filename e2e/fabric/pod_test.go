@@ -6,6 +6,7 @@ import (
 	"net"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -136,6 +137,17 @@ func (p *pod) startRelay(policy string, args ...string) {
 		Env:   []string{"KUBERNETES_SERVICE_HOST=" + api, "HOST_IPS=" + machine.CorpAddress},
 		Ready: f.network.Answers(p.network(), net.JoinHostPort(p.address, "3128")),
 	})
+	relay := p.process
+	f.t.Cleanup(func() {
+		if log, err := relay.Log(); f.t.Failed() {
+			f.t.Logf("%s: %v\n%s", p.name, err, strings.Join(withoutAccess(log), "\n"))
+		}
+	})
+}
+
+// withoutAccess returns what a relay logs beside requests that went well.
+func withoutAccess(log string) []string {
+	return slices.DeleteFunc(strings.Split(log, "\n"), func(line string) bool { return strings.Contains(line, "msg=access") })
 }
 
 // start starts a program in the pod.

@@ -106,6 +106,8 @@ func testRotation(t *testing.T, f *fabric, client *pod) {
 	controlplanetest.Require(t, f.squid.SetUsers(t.Context(), map[string]string{user: password, nextUser: nextPassword}))
 	f.setSource(account(nextUser, nextPassword), account(user, password))
 	f.awaitUser(t, nextUser)
+	answersGoOn(t, running) // until what began with the old settings alone has ended
+	under.awaitUnderWay(t)
 
 	controlplanetest.Require(t, f.squid.SetUsers(t.Context(), map[string]string{nextUser: nextPassword}))
 	f.setSource(account(nextUser, nextPassword), "")
