@@ -43,6 +43,7 @@ const none = "none"
 
 // label is all that is done to the third cluster. It returns when everything is there that follows.
 func (s *stage) label(ctx context.Context) error {
+	s.rotation.started = s.meanwhile(func() error { return s.startRelay(ctx) })
 	if err := poll(ctx, "the templates of "+third, s.templates(&s.wired[0], 0)); err != nil {
 		return err
 	}

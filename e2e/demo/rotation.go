@@ -24,14 +24,15 @@ const (
 
 // rotation has the running parts of the demo with the relay.
 type rotation struct {
+	started func(context.Context) error // awaits startRelay
 	company *company
 	relay   *deployment.Relay
 	shopper *shopper
 	rows    [][]string
 }
 
-// useRelay makes the policies name a relay, and starts a pod of it.
-func (s *stage) useRelay(ctx context.Context) error {
+// startRelay starts the company's proxy, and a pod of the relay, which no pod names yet.
+func (s *stage) startRelay(ctx context.Context) error {
 	company, err := startCompany()
 	if err != nil {
 		return err
@@ -48,6 +49,14 @@ func (s *stage) useRelay(ctx context.Context) error {
 	}
 	s.running.add(relay)
 	s.rotation.relay = relay
+	return nil
+}
+
+// useRelay makes the policies name the relay, which has been starting meanwhile.
+func (s *stage) useRelay(ctx context.Context) error {
+	if err := s.rotation.started(ctx); err != nil {
+		return err
+	}
 	if err := s.setRelay(ctx, s.proxyOf(firstUser, firstPassword), "", "--set=carry=Relay"); err != nil {
 		return err
 	}
