@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -253,8 +254,8 @@ func (a *attempts) beginProof(ctx context.Context, proxy Proxy, one *asking) (kn
 func (a *attempts) accept(state *attempt) {
 	state.accepted, state.rest, state.plain, state.last = true, rest{}, rest{}, time.Now()
 	state.refused = 0
-	if len(state.tries) > 0 { // there is nothing to find out any more
-		state.tries = nil
+	if len(state.tries) > 0 { // there is nothing to find out any more about this one
+		state.tries = slices.DeleteFunc(state.tries, func(t *try) bool { return t.of == state })
 		a.wake()
 	}
 }

@@ -33,6 +33,7 @@ type account struct {
 
 // try is a request with a credential that may be refused.
 type try struct {
+	of     *attempt
 	began  time.Time
 	client string
 }
@@ -58,9 +59,9 @@ func (c *account) room(now time.Time, client string) time.Time {
 	return young[0].began.Add(patience)
 }
 
-func (c *account) begin(now time.Time, client string) *try {
-	t := &try{now, client}
-	c.tries = append(c.tries, t)
+func (s *attempt) begin(now time.Time, client string) *try {
+	t := &try{s, now, client}
+	s.tries = append(s.tries, t)
 	return t
 }
 
