@@ -21,8 +21,12 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-//go:embed berlin.yaml
-var berlinYAML []byte
+var (
+	//go:embed class.yaml
+	classYAML []byte
+	//go:embed berlin.yaml
+	berlinYAML []byte
+)
 
 const (
 	third      = "berlin"
@@ -35,13 +39,16 @@ var (
 	bundleCommand   = []string{"render", "bundle", "-f", "-", "--selector", v1alpha1.DeliverLabel, "-n", clusters}
 )
 
-// startClusterAPI starts Cluster API's controllers.
+// startClusterAPI starts Cluster API's controllers, and gives them the class.
 func (s *stage) startClusterAPI(ctx context.Context) error {
 	if err := s.installDocker(ctx); err != nil {
 		return err
 	}
 	options := clusterapi.Options{FeatureGates: []string{clusterapi.ClusterTopology}, Progress: s.screen}
-	return s.running.take(clusterapi.StartCore(ctx, s.cp, options))
+	if err := s.running.take(clusterapi.StartCore(ctx, s.cp, options)); err != nil {
+		return err
+	}
+	return s.cp.Apply(ctx, classYAML)
 }
 
 // startThird creates the third cluster, whose API server and controllers have been starting meanwhile.

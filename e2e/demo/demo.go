@@ -42,7 +42,7 @@ type stage struct {
 	cp      *controlplane.ControlPlane
 	client  client.Client
 
-	running, controlPlanes running // those that end first, and last
+	running running
 
 	kyverno  func(context.Context) error // awaits it, and kube-controller-manager
 	starting sync.WaitGroup              // what starts beside a step
@@ -119,7 +119,7 @@ func (s *stage) steps() []act {
 		{"install the chart fairlead, as a config repository would", s.installFairlead, s.showFairlead},
 		{"start the operator as its Deployment says", s.startOperator, s.showDeployment("fairlead-operator")},
 		{"what it has written: reports, and two Secrets for each cluster", nothing, s.showSecrets},
-		{"await kube-controller-manager and Kyverno, which have been starting", s.awaitKyverno, nothing},
+		{"await kube-controller-manager and Kyverno, which have been starting", func(ctx context.Context) error { return s.kyverno(ctx) }, nothing},
 		{"install the chart fairlead-policies, with mycluster's values", s.installPolicies, s.showPolicies},
 		{"start the replicator as its Deployment says", s.startReplicator, s.showReplicator},
 		{"create a pod: Kyverno applies the policy", s.createPod, s.showPod},
@@ -166,7 +166,7 @@ func (s *stage) startControlPlane(ctx context.Context) error {
 	if s.cp, err = controlplane.Start(ctx, options); err != nil {
 		return err
 	}
-	s.controlPlanes.add(s.cp)
+	s.running.add(s.cp)
 	if s.client, err = client.New(s.cp.Admin(), client.Options{Scheme: operator.Scheme}); err != nil {
 		return err
 	}
@@ -187,23 +187,19 @@ func (s *stage) showControlPlane(context.Context) error {
 	return nil
 }
 
-// awaitKyverno has what the third cluster needs start beside what comes next.
-func (s *stage) awaitKyverno(ctx context.Context) error {
-	if err := s.kyverno(ctx); err != nil || s.keep {
-		return err
-	}
+// beginThird has what the third cluster needs start beside what comes next.
+func (s *stage) beginThird(ctx context.Context) {
 	s.thirdStarted = s.meanwhile(func() error {
 		return together(
 			func() (err error) {
 				if s.third, err = controlplane.Start(ctx, controlplane.Options{AuditPolicy: []byte(noAudit)}); err == nil {
-					s.controlPlanes.add(s.third)
+					s.running.add(s.third)
 				}
 				return err
 			},
 			func() error { return s.startClusterAPI(ctx) },
 		)
 	})
-	return nil
 }
 
 // meanwhile does something beside what comes next, and returns what awaits it.
@@ -223,7 +219,7 @@ func (s *stage) meanwhile(do func() error) (await func(context.Context) error) {
 // end stops everything, and leaves no file. What is starting has been told to stop by then, if it is still awaited.
 func (s *stage) end() error {
 	s.starting.Wait()
-	return errors.Join(s.running.stop(), s.controlPlanes.stop())
+	return s.running.stop()
 }
 
 // programsFolder is for the PATH.

@@ -212,7 +212,7 @@ func TestTheSweepFindsWhoeverReadsAKubeconfig(t *testing.T) {
 }
 
 func TestTheExampleHasTheConditionOfTheDemosClass(t *testing.T) {
-	condition := regexp.MustCompile(`enabledIf: .*`).Find(berlinYAML)
+	condition := regexp.MustCompile(`enabledIf: .*`).Find(classYAML)
 	example := controlplanetest.ReadFile(t, repository.Path("examples/nodes/clusterclass.yaml"))
 	if len(condition) == 0 || !bytes.Contains(example, append(condition, '\n')) {
 		t.Errorf("it lacks %s", condition)

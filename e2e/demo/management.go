@@ -74,6 +74,9 @@ func (s *stage) showFairlead(context.Context) error {
 }
 
 func (s *stage) startOperator(ctx context.Context) error {
+	if !s.keep {
+		s.beginThird(ctx)
+	}
 	if err := s.startDeployment(ctx, "fairlead-operator"); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (r *running) take(one stopper, err error) error {
 	return err
 }
 
-// stop ends all of them at the same time: each has files to write, and leases to give back.
+// stop ends all of them at the same time, API servers too: nothing that they write is needed any more.
 func (r *running) stop() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
