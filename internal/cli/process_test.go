@@ -7,30 +7,20 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 )
 
-var built = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "fairlead-cli-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "fairlead")
-	executable, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	return path, os.Symlink(executable, path) // testscript.Main goes by the name
-})
-
-// program returns a fairlead to run: this test under another name.
+// program returns a fairlead to run: this test under another name, by which testscript.Main goes.
 func program(t *testing.T) string {
 	t.Helper()
-	path, err := built()
+	path := filepath.Join(t.TempDir(), "fairlead")
+	executable, err := os.Executable()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(executable, path); err != nil {
 		t.Fatal(err)
 	}
 	return path
