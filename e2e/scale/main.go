@@ -14,6 +14,9 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/images/gobuild"
 )
 
 type options struct {
@@ -44,6 +47,7 @@ func main() {
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
+	tools.Flags = gobuild.Flags
 	rows, err := measure(ctx, options)
 	writeTable(os.Stdout, rows) // what there is, also after an error
 	if err != nil {

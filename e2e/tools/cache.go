@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/images/gobuild"
 )
 
 // cacheFolder is outside of the checkout, so that a fresh clone builds nothing again: $XDG_CACHE_HOME/fairlead, by
@@ -28,7 +30,7 @@ const kept = 4
 // keyOf is <version>-<hash of what the program is built from>.
 func keyOf(tool Tool, module string) (string, error) {
 	hash := sha256.New()
-	fmt.Fprintln(hash, runtime.GOOS, runtime.GOARCH, tool.Package, tool.LDFlags)
+	fmt.Fprintln(hash, runtime.GOOS, runtime.GOARCH, tool.Package, tool.LDFlags, gobuild.Quick)
 	if tool.Tags != "" {
 		fmt.Fprintln(hash, tool.Tags)
 	}

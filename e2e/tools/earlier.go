@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/e2e/repository"
@@ -44,7 +45,7 @@ func Earlier(ctx context.Context, commit string) (source, program string, err er
 			}
 		}
 		return gobuild.Build(ctx, gobuild.Options{
-			Repository: source, Program: operatorProgram, File: filepath.Join(temp, operatorProgram), Flags: []string{"-buildvcs=false"},
+			Repository: source, Program: operatorProgram, File: filepath.Join(temp, operatorProgram), Flags: append(slices.Clone(gobuild.Quick), "-buildvcs=false"), Environment: noCollector,
 		})
 	})
 	return filepath.Join(folder, "source"), filepath.Join(folder, operatorProgram), err

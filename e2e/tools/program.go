@@ -15,7 +15,10 @@ import (
 // that nothing is to be done.
 var upToDate sync.Map
 
-// Program builds a program of this repository below operator/cmd, as it is in its image, and returns its path.
+// Flags of Program. Who measures takes those of what is released.
+var Flags = gobuild.Quick
+
+// Program builds a program of this repository below operator/cmd, and returns its path.
 func Program(ctx context.Context, name string) (string, error) {
 	root, err := repository.Root()
 	if err != nil {
@@ -33,7 +36,8 @@ func Program(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("wait for another build of %s: %w", name, err)
 	}
 	defer unlock()
-	if err := gobuild.Build(ctx, gobuild.Options{Repository: root, Program: name, File: path}); err != nil {
+	err = gobuild.Build(ctx, gobuild.Options{Repository: root, Program: name, File: path, Flags: Flags, Environment: noCollector})
+	if err != nil {
 		return "", err
 	}
 	upToDate.Store(path, true)
