@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
@@ -44,7 +45,7 @@ type stage struct {
 
 	running running
 
-	kyverno  func(context.Context) error // awaits it, and kube-controller-manager
+	kyverno  func(context.Context) error // awaits it
 	starting sync.WaitGroup              // what starts beside a step
 	changed  string                      // the values file of the upgrade
 	entries  map[string][]string
@@ -119,7 +120,7 @@ func (s *stage) steps() []act {
 		{"install the chart fairlead, as a config repository would", s.installFairlead, s.showFairlead},
 		{"start the operator as its Deployment says", s.startOperator, s.showDeployment("fairlead-operator")},
 		{"what it has written: reports, and two Secrets for each cluster", nothing, s.showSecrets},
-		{"await kube-controller-manager and Kyverno, which have been starting", func(ctx context.Context) error { return s.kyverno(ctx) }, nothing},
+		{"await Kyverno, which has been starting", func(ctx context.Context) error { return s.kyverno(ctx) }, nothing},
 		{"install the chart fairlead-policies, with mycluster's values", s.installPolicies, s.showPolicies},
 		{"start the replicator as its Deployment says", s.startReplicator, s.showReplicator},
 		{"create a pod: Kyverno applies the policy", s.createPod, s.showPod},
@@ -171,14 +172,26 @@ func (s *stage) startControlPlane(ctx context.Context) error {
 		return err
 	}
 	s.kyverno = s.meanwhile(func() error {
-		err := s.cp.StartControllerManager(ctx, controlplane.GarbageCollector, controlplane.ClusterRoleAggregation,
-			controlplane.NamespaceDeletion, controlplane.ServiceAccounts) // for who looks around, and makes a namespace
-		if err != nil {
+		if err := s.startControllers(ctx); err != nil {
 			return err
 		}
 		return s.running.take(kyverno.Start(ctx, s.cp, kyverno.Options{Progress: s.screen}))
 	})
 	return nil
+}
+
+// startControllers starts the controller that fills aggregated ClusterRoles, of which the operator has one. Who looks around,
+// and makes a namespace, gets kube-controller-manager.
+func (s *stage) startControllers(ctx context.Context) error {
+	if s.keep {
+		return s.cp.StartControllerManager(ctx, controlplane.GarbageCollector, controlplane.ClusterRoleAggregation,
+			controlplane.NamespaceDeletion, controlplane.ServiceAccounts)
+	}
+	path, err := tools.Build(ctx, tools.Aggregate, s.screen)
+	if err != nil {
+		return err
+	}
+	return s.running.take(s.cp.Run(ctx, process.Spec{Name: tools.Aggregate.Name, Path: path, Args: []string{s.cp.AdminKubeconfig()}}))
 }
 
 func (s *stage) showControlPlane(context.Context) error {

@@ -17,11 +17,11 @@ import (
 // build starts the builds of everything the demo needs, in the order of their use. A step waits for the programs that
 // it runs, and fails if one cannot be built.
 func (s *stage) build(ctx context.Context) error {
-	theirs := []tools.Tool{tools.Kyverno, tools.Etcd, tools.KubeAPIServer, tools.KubeControllerManager, tools.Helm}
+	theirs := []tools.Tool{tools.Kyverno, tools.Etcd, tools.KubeAPIServer, tools.Helm}
 	if s.keep {
-		theirs = append(theirs, tools.Kubectl)
+		theirs = append(theirs, tools.KubeControllerManager, tools.Kubectl)
 	} else {
-		theirs = append(theirs, tools.ClusterAPICore)
+		theirs = append(theirs, tools.Aggregate, tools.ClusterAPICore)
 	}
 	if _, err := tools.Program(ctx, "fairlead"); err != nil {
 		return err

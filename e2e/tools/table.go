@@ -89,12 +89,13 @@ var (
 	ClusterProxyAddonAgent = Tool{Name: "cluster-proxy-addon-agent", Module: "cluster-proxy", Package: ocm + "addon-agent", Version: clusterProxyVersion, Duration: "5 seconds"}
 	Chisel                 = Tool{Name: "chisel", Module: "chisel", Package: "github.com/jpillora/chisel", Version: "v1.11.3", Duration: "5 seconds"}
 
-	// Ours, around one function of theirs each.
+	// Ours, around one function or controller of theirs each.
 	UserData          = ofClusterAPI(Tool{Name: "userdata", Package: "./userdata", Duration: "3 seconds"})
 	TalosEnvironment  = Tool{Name: "talos-environment", Module: "talos", Package: "./environment", Version: "v1.13.0", Full: true, Duration: "30 seconds"}
 	ArgoCDRepository  = Tool{Name: "argocd-repository", Module: "argocd", Package: "./repository", Version: "v3.5.7", Full: true, Duration: "3 minutes"}
 	PrometheusClients = Tool{Name: "prometheus-clients", Module: "prometheus", Package: "./clients", Version: "v0.305.0", Full: true, Duration: "30 seconds"}
 	CoreDNS           = Tool{Name: "coredns", Module: "coredns", Package: "./server", Version: "v1.14.0", Duration: "1 minute"}
+	Aggregate         = ofKubernetes(Tool{Name: "aggregate", Package: "./aggregate", Duration: "5 seconds"})
 	Expand            = Tool{Name: "expand", Module: "kubernetes", Package: "./expand", Version: kubernetesVersion, Duration: "1 second"}
 )
 
@@ -118,7 +119,7 @@ func All() []Tool {
 	return []Tool{
 		Kyverno, KubeAPIServer, KubeControllerManager, KubeProxy, Kubeadm, KyvernoCLI, KyvernoReports, CoreDNS,
 		Helm, Kubectl, ClusterAPICore, KubeadmBootstrap, KubeadmControlPlane, Clusterctl, UserData,
-		FluxHelmController, FluxSourceController, ArgoCDRepository, KubeStateMetrics, PrometheusClients, TalosEnvironment, Etcd, Expand, IgnitionValidate,
+		FluxHelmController, FluxSourceController, ArgoCDRepository, KubeStateMetrics, PrometheusClients, TalosEnvironment, Etcd, Aggregate, Expand, IgnitionValidate,
 		FRPC044, FRPS044, FRPC061, FRPS061, FRPC070,
 		ANPAgent01, ANPServer01, ANPAgent031, ANPServer031, ANPAgent034, ANPServer034,
 		ClusterProxy, ClusterProxyAddonAgent, Chisel,
