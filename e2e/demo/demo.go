@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
@@ -45,13 +46,13 @@ type stage struct {
 
 	running running
 
-	kyverno  func(context.Context) error // awaits it
-	starting sync.WaitGroup              // what starts beside a step
-	changed  string                      // the values file of the upgrade
-	entries  map[string][]string
-	asked    string // of fairlead
-	answer   string
-	rotation rotation
+	controllers, kyverno func(context.Context) error // await them
+	starting             sync.WaitGroup              // what starts beside a step
+	changed              string                      // the values file of the upgrade
+	entries              map[string][]string
+	asked                string // of fairlead
+	answer               string
+	rotation             rotation
 
 	third        *controlplane.ControlPlane // the workload cluster's own
 	thirdStarted func(context.Context) error
@@ -120,13 +121,13 @@ func (s *stage) steps() []act {
 		{"install the chart fairlead, as a config repository would", s.installFairlead, s.showFairlead},
 		{"start the operator as its Deployment says", s.startOperator, s.showDeployment("fairlead-operator")},
 		{"what it has written: reports, and two Secrets for each cluster", nothing, s.showSecrets},
+		{"change noProxy in one place: both clusters follow", s.upgrade, s.showUpgrade},
+		{"ask which clients of mycluster use the proxy", s.explain, s.showAnswer},
 		{"await Kyverno, which has been starting", func(ctx context.Context) error { return s.kyverno(ctx) }, nothing},
 		{"install the chart fairlead-policies, with mycluster's values", s.installPolicies, s.showPolicies},
 		{"start the replicator as its Deployment says", s.startReplicator, s.showReplicator},
 		{"create a pod: Kyverno applies the policy", s.createPod, s.showPod},
 		{"create the agent of a reverse tunnel", s.createAgent, s.showAgent},
-		{"change noProxy in one place: both clusters follow", s.upgrade, s.showUpgrade},
-		{"ask which clients of mycluster use the proxy", s.explain, s.showAnswer},
 		{"ask which pods the policies have not reached", s.pods, s.showAnswer},
 	}
 }
@@ -171,10 +172,8 @@ func (s *stage) startControlPlane(ctx context.Context) error {
 	if s.client, err = client.New(s.cp.Admin(), client.Options{Scheme: operator.Scheme}); err != nil {
 		return err
 	}
+	s.controllers = s.meanwhile(func() error { return s.startControllers(ctx) })
 	s.kyverno = s.meanwhile(func() error {
-		if err := s.startControllers(ctx); err != nil {
-			return err
-		}
 		return s.running.take(kyverno.Start(ctx, s.cp, kyverno.Options{Progress: s.screen}))
 	})
 	return nil
@@ -191,7 +190,21 @@ func (s *stage) startControllers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.running.take(s.cp.Run(ctx, process.Spec{Name: tools.Aggregate.Name, Path: path, Args: []string{s.cp.AdminKubeconfig()}}))
+	return s.running.take(s.cp.Run(ctx, process.Spec{
+		Name: tools.Aggregate.Name, Path: path, Args: []string{s.cp.AdminKubeconfig()}, Ready: s.hasAggregated,
+	}))
+}
+
+// hasAggregated says that the first ClusterRole of Kubernetes's own has its rules.
+func (s *stage) hasAggregated(ctx context.Context) error {
+	role := &rbacv1.ClusterRole{}
+	if err := s.client.Get(ctx, client.ObjectKey{Name: "admin"}, role); err != nil {
+		return err
+	}
+	if len(role.Rules) == 0 {
+		return errors.New("the ClusterRole admin has no rules yet")
+	}
+	return nil
 }
 
 func (s *stage) showControlPlane(context.Context) error {

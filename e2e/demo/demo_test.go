@@ -80,7 +80,7 @@ var shown = []string{
 	`fairlead-operator replicate --namespace=fairlead-system .*`,
 	`HTTP_PROXY, http_proxy Secret fairlead-proxy http://myProxyUser:\*\*\*@192.168.52.220:3128`,
 	`HTTPS_PROXY, https_proxy Secret fairlead-proxy http://myProxyUser:\*\*\*@192.168.52.220:3128`,
-	`NO_PROXY, no_proxy Secret fairlead-proxy 100.64.0.0/13,.*,\.\.\. \(21 entries\)`,
+	`NO_PROXY, no_proxy Secret fairlead-proxy 100.64.0.0/13,.*,\.\.\. \(23 entries\)`,
 	`\+ --keepalive-time=30s`,
 	`\+ HTTP_PROXY http_proxy HTTPS_PROXY https_proxy NO_PROXY no_proxy, from the Secret fairlead-proxy`,
 	`org-acme/mycluster 21 23 mirror.corp.example .mirror.corp.example`,

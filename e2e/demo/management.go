@@ -77,6 +77,9 @@ func (s *stage) startOperator(ctx context.Context) error {
 	if !s.keep {
 		s.beginThird(ctx)
 	}
+	if err := s.controllers(ctx); err != nil { // they give the operator rights
+		return err
+	}
 	if err := s.startDeployment(ctx, "fairlead-operator"); err != nil {
 		return err
 	}
