@@ -11,13 +11,12 @@ LINT := $(CACHE)/bin/golangci-lint-$(version)
 SUM := $(CACHE)/bin/gotestsum-$(version)
 
 # Everything is compiled in one way, and the modules below e2e/tools share their versions: what two programs have in common
-# is compiled once then. These are gobuild.Quick in images/gobuild; what is measured is compiled as what is released, by its Flags.
+# is compiled once then. These are gobuild.Quick in images/gobuild. What is ours, and is measured, has gobuild.Flags, as what
+# is released has; so do tools that run often.
 export CGO_ENABLED := 0
-ifeq ($(MAKELEVEL),0)
 yours := $(shell go env GOFLAGS)
 export GOFLAGS := $(yours) -trimpath '-gcflags=all=-dwarf=false -l' -gcflags=std=-dwarf=false
-endif
-bench soak scale: export GOFLAGS := $(yours) -trimpath -gcflags=all=-dwarf=false
+bench soak scale fuzz $(LINT) $(SUM): export GOFLAGS := $(yours) -trimpath -gcflags=all=-dwarf=false
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -25,7 +24,7 @@ help: ## list the targets
 demo: ## start a control plane, install Fairlead, show it at work (KEEP=1: leave it running)
 	@echo "==> compile the demo"
 	@mkdir -p .cache/bin; cd e2e; \
-	[ -d $$(go env GOMODCACHE)/github.com/kyverno ] || go -C tools/kyverno list -deps github.com/kyverno/kyverno/cmd/kyverno >/dev/null 2>&1 & \
+	{ [ -d $(CACHE)/bin/kyverno ] || go -C tools/kyverno list -deps github.com/kyverno/kyverno/cmd/kyverno; } >/dev/null 2>&1 & \
 	GOGC=off GOMEMLIMIT=1GiB go build -o ../.cache/bin/demo ./demo && GOGC=400 ../.cache/bin/demo # what Kyverno needs is downloaded meanwhile
 
 demo-stop: ## end a demo that was kept running

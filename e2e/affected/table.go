@@ -92,7 +92,7 @@ var table = []row{
 	{"e2e/tools/ignition", []string{"ignition"}},
 	{"e2e/tools/kube-state-metrics", []string{"monitoring"}},
 	{"e2e/tools/kubectl", []string{"charts", "docs"}},
-	{"e2e/tools/kubernetes", []string{"controlplane", "operator", "replicator", "policies", "fabric", "nodes"}},
+	{"e2e/tools/kubernetes", []string{"controlplane", "operator", "replicator", "policies", "fabric", "nodes", "demo"}},
 	{"e2e/tools/kyverno", []string{"policies", "corp"}},
 	{"e2e/tools/prometheus", []string{"workloads"}},
 	{"e2e/tools/provider-crds", []string{"provider", "clusterapi"}},

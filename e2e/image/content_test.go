@@ -131,6 +131,9 @@ func TestTheBillOfMaterialsHasEveryModuleOfTheProgram(t *testing.T) {
 		for _, component := range bill.Components {
 			listed[component.PURL] = true
 		}
+		if !strings.Contains(string(said), "-gcflags=all=-dwarf=false\n") {
+			t.Errorf("%s is compiled as for tests:\n%s", name, said)
+		}
 		modules := 0
 		for line := range strings.Lines(string(said)) {
 			if fields := strings.Fields(line); fields[0] == "dep" {

@@ -23,12 +23,11 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/tools"
-	"github.com/fairlead-io/fairlead/images/gobuild"
 )
 
 func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
-	tools.Flags = gobuild.Flags
+	tools.Released = true
 	err := run(ctx, os.Args[1:])
 	cancel()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // that nothing is to be done.
 var upToDate sync.Map
 
-// Flags of Program. Who measures takes those of what is released.
-var Flags = gobuild.Quick
+// Released has Program build what is released, for who measures it.
+var Released bool
 
 // Program builds a program of this repository below operator/cmd, and returns its path.
 func Program(ctx context.Context, name string) (string, error) {
@@ -24,7 +24,11 @@ func Program(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(root, ".cache", "bin", name)
+	folder, flags := "bin", gobuild.Quick
+	if Released {
+		folder, flags = "released", nil
+	}
+	path := filepath.Join(root, ".cache", folder, name)
 	if _, built := upToDate.Load(path); built {
 		return path, nil
 	}
@@ -36,7 +40,7 @@ func Program(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("wait for another build of %s: %w", name, err)
 	}
 	defer unlock()
-	err = gobuild.Build(ctx, gobuild.Options{Repository: root, Program: name, File: path, Flags: Flags, Environment: noCollector})
+	err = gobuild.Build(ctx, gobuild.Options{Repository: root, Program: name, File: path, Flags: flags, Environment: noCollector})
 	if err != nil {
 		return "", err
 	}

@@ -58,8 +58,8 @@ func TestProgramsShareTheVersionsBelowThem(t *testing.T) {
 
 func matches(own *regexp.Regexp, module string) bool { return own != nil && own.MatchString(module) }
 
-// versions returns the modules that a go.mod requires, with their versions after replacement. A module that is
-// replaced by another one is left out.
+// versions returns the modules that a go.mod requires, with their versions: with that before a replacement too, which is in
+// the paths that a program has. A module that is replaced by another one is left out.
 func versions(t *testing.T, file string) map[string]string {
 	t.Helper()
 	content, err := os.ReadFile(file)
@@ -75,8 +75,8 @@ func versions(t *testing.T, file string) map[string]string {
 		of[require.Mod.Path] = require.Mod.Version
 	}
 	for _, replace := range parsed.Replace {
-		if _, required := of[replace.Old.Path]; required {
-			of[replace.Old.Path] = replace.New.Version
+		if required := of[replace.Old.Path]; required != "" && required != replace.New.Version {
+			of[replace.Old.Path] = required + " => " + replace.New.Version
 		}
 		if replace.New.Path != replace.Old.Path {
 			delete(of, replace.Old.Path)

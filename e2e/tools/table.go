@@ -48,8 +48,8 @@ const (
 
 // The programs. A new one is a row here and a folder with its go.mod and go.sum.
 var (
-	KubeAPIServer         = ofKubernetes(Tool{Name: "kube-apiserver", Package: "k8s.io/kubernetes/cmd/kube-apiserver", Duration: "5 minutes"})
-	KubeControllerManager = ofKubernetes(Tool{Name: "kube-controller-manager", Package: "k8s.io/kubernetes/cmd/kube-controller-manager", Duration: "2 minutes"})
+	KubeAPIServer         = ofKubernetes(Tool{Name: "kube-apiserver", Package: "k8s.io/kubernetes/cmd/kube-apiserver", Duration: "3 minutes"})
+	KubeControllerManager = ofKubernetes(Tool{Name: "kube-controller-manager", Package: "k8s.io/kubernetes/cmd/kube-controller-manager", Duration: "1 minute"})
 	Kubeadm               = ofKubernetes(Tool{Name: "kubeadm", Package: "k8s.io/kubernetes/cmd/kubeadm", Duration: "30 seconds"})
 	KubeProxy             = ofKubernetes(Tool{Name: "kube-proxy", Package: "k8s.io/kubernetes/cmd/kube-proxy", Duration: "30 seconds"})
 	Kubectl               = ofKubernetes(Tool{Name: "kubectl", Module: "kubectl", Package: "k8s.io/kubernetes/cmd/kubectl", Duration: "30 seconds"})

@@ -1,5 +1,5 @@
 // Command aggregate runs one controller of kube-controller-manager by itself, the one that fills aggregated ClusterRoles. That
-// is built in seconds after kube-apiserver, where kube-controller-manager takes a minute. Its argument is a kubeconfig.
+// is built in seconds after kube-apiserver, where kube-controller-manager takes a minute.
 package main
 
 import (
@@ -16,6 +16,10 @@ import (
 )
 
 func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: aggregate KUBECONFIG")
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1])
 	stop()
@@ -30,6 +34,7 @@ func run(ctx context.Context, kubeconfig string) error {
 	if err != nil {
 		return err
 	}
+	config.QPS = -1 // at its start, it fills all of them
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
