@@ -195,7 +195,7 @@ func (s *stage) startControllers(ctx context.Context) error {
 	}))
 }
 
-// hasAggregated says that the first ClusterRole of Kubernetes's own has its rules.
+// hasAggregated returns nil once Kubernetes's own ClusterRole admin, which is aggregated, has rules.
 func (s *stage) hasAggregated(ctx context.Context) error {
 	role := &rbacv1.ClusterRole{}
 	if err := s.client.Get(ctx, client.ObjectKey{Name: "admin"}, role); err != nil {

@@ -45,7 +45,8 @@ func Earlier(ctx context.Context, commit string) (source, program string, err er
 			}
 		}
 		return gobuild.Build(ctx, gobuild.Options{
-			Repository: source, Program: operatorProgram, File: filepath.Join(temp, operatorProgram), Flags: append(slices.Clone(gobuild.Quick), "-buildvcs=false"), Environment: noCollector,
+			Repository: source, Program: operatorProgram, File: filepath.Join(temp, operatorProgram),
+			Flags: slices.Concat(gobuild.Quick, []string{"-buildvcs=false"}), Environment: noCollector,
 		})
 	})
 	return filepath.Join(folder, "source"), filepath.Join(folder, operatorProgram), err
