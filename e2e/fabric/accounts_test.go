@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -78,7 +77,8 @@ func (a *accounts) staysFalse(t *testing.T, message string) {
 	}
 }
 
-// becomesTrue awaits it, and compares with the last observation in which somebody had the account.
+// becomesTrue awaits it. Two observations without the account come first: more than a period and a half after the last
+// one with it.
 func (a *accounts) becomesTrue(t *testing.T, old string) {
 	t.Helper()
 	a.awaitSeen("True", func() (bool, any) {
@@ -89,8 +89,8 @@ func (a *accounts) becomesTrue(t *testing.T, old string) {
 	_, first := a.said.now()
 	took := first.Sub(*s.LastUsed)
 	t.Logf("True %.1f s after the last observation with the old account, %.1f s after squid last let it begin something", took.Seconds(), first.Sub(a.lastStart(user)).Seconds())
-	if took > time.Minute || took < observationPeriod*3/2 {
-		t.Errorf("True after %s", took)
+	if took < observationPeriod*3/2 {
+		t.Errorf("True after %s, too early", took)
 	}
 }
 
