@@ -127,10 +127,14 @@ func (cp *ControlPlane) Dir() string { return string(cp.dir) }
 // AdminKubeconfig is the path of a kubeconfig file with all rights.
 func (cp *ControlPlane) AdminKubeconfig() string { return cp.dir.adminKubeconfig() }
 
-// Stop ends all programs and removes all files. It may be called more than once.
+// Stop ends all programs and removes all files. It may be called more than once. Nothing that the programs might still
+// write is needed: they are killed.
 func (cp *ControlPlane) Stop() error {
-	errs := []error{cp.stop(&cp.controllerManager), cp.stop(&cp.apiServer), cp.stop(&cp.etcd)}
-	if cp.controllerManager == nil && cp.managerPort != nil {
+	for _, program := range []**process.Process{&cp.controllerManager, &cp.apiServer, &cp.etcd} {
+		cp.kill(program)
+	}
+	var errs []error
+	if cp.managerPort != nil {
 		errs = append(errs, cp.managerPort.Release())
 		cp.managerPort = nil
 	}

@@ -46,13 +46,14 @@ type stage struct {
 
 	running running
 
-	controllers, kyverno func(context.Context) error // await them
-	starting             sync.WaitGroup              // what starts beside a step
-	changed              string                      // the values file of the upgrade
-	entries              map[string][]string
-	asked                string // of fairlead
-	answer               string
-	rotation             rotation
+	begun, controllers, kyverno func(context.Context) error // await them
+	hasStarted                  bool                        // the control plane
+	starting                    sync.WaitGroup              // what starts beside a step
+	changed                     string                      // the values file of the upgrade
+	entries                     map[string][]string
+	asked                       string // of fairlead
+	answer                      string
+	rotation                    rotation
 
 	third        *controlplane.ControlPlane // the workload cluster's own
 	thirdStarted func(context.Context) error
@@ -116,7 +117,7 @@ func (s *stage) steps() []act {
 	return []act{
 		{"build fairlead, the command line", s.build, nothing},
 		{"ask it what a cluster gets: that needs no cluster", s.askWithoutCluster, s.showAnswers},
-		{"start etcd and kube-apiserver", s.startControlPlane, s.showControlPlane},
+		{"start etcd and kube-apiserver", s.awaitControlPlane, s.showControlPlane},
 		{"Cluster API: two Clusters, on vSphere and AWS", s.applyClusters, s.showClusters},
 		{"install the chart fairlead, as a config repository would", s.installFairlead, s.showFairlead},
 		{"start the operator as its Deployment says", s.startOperator, s.showDeployment("fairlead-operator")},
@@ -147,23 +148,14 @@ func (s *stage) unlessKept() []act {
 
 func nothing(context.Context) error { return nil }
 
-func (s *stage) startControlPlane(ctx context.Context) error {
+// startControlPlane starts it, and then what is to run beside the steps.
+func (s *stage) startControlPlane(ctx context.Context) (err error) {
 	options := controlplane.Options{
 		KeepRunning: s.keep, AuditPolicy: []byte(auditReads), Progress: s.screen,
 		Content: append(slices.Clone(kyverno.Content), controlplane.ClusterAPI),
 	}
 	if s.keep {
 		options.Dir = keptDir()
-		if _, err := os.Stat(options.Dir); err == nil {
-			return errors.New("one that was kept is there already: end it with make demo-stop")
-		}
-	}
-	var err error
-	s.await("the builds of etcd and kube-apiserver", func() {
-		err = tools.BuildAll(ctx, []tools.Tool{tools.Etcd, tools.KubeAPIServer}, s.screen)
-	})
-	if err != nil {
-		return err
 	}
 	if s.cp, err = controlplane.Start(ctx, options); err != nil {
 		return err
@@ -177,6 +169,18 @@ func (s *stage) startControlPlane(ctx context.Context) error {
 		return s.running.take(kyverno.Start(ctx, s.cp, kyverno.Options{Progress: s.screen}))
 	})
 	return nil
+}
+
+// awaitControlPlane returns when it has started.
+func (s *stage) awaitControlPlane(ctx context.Context) (err error) {
+	s.await("the builds of etcd and kube-apiserver", func() {
+		err = tools.BuildAll(ctx, []tools.Tool{tools.Etcd, tools.KubeAPIServer}, s.screen)
+	})
+	if err == nil {
+		err = s.begun(ctx)
+	}
+	s.hasStarted = err == nil
+	return err
 }
 
 // startControllers starts the controller that fills aggregated ClusterRoles, of which the operator has one. Who looks around,

@@ -14,25 +14,41 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-// build starts the builds of everything the demo needs, in the order of their use. A step waits for the programs that
-// it runs, and fails if one cannot be built.
+// build builds the command line, and begins everything else: at once if that is built, and otherwise after it, so that there
+// is something to be read while programs are built.
 func (s *stage) build(ctx context.Context) error {
+	if _, err := os.Stat(keptDir()); err == nil && s.keep {
+		return errors.New("one that was kept is there already: end it with make demo-stop")
+	}
 	theirs := []tools.Tool{tools.Kyverno, tools.Etcd, tools.KubeAPIServer, tools.Helm}
 	if s.keep {
 		theirs = append(theirs, tools.KubeControllerManager, tools.Kubectl)
 	} else {
 		theirs = append(theirs, tools.Aggregate, tools.ClusterAPICore)
 	}
+	built := tools.Built(theirs...)
+	if built {
+		s.begin(ctx, theirs)
+	}
 	if _, err := tools.Program(ctx, "fairlead"); err != nil {
 		return err
 	}
+	if !built {
+		s.begin(ctx, theirs)
+	}
+	return nil
+}
+
+// begin builds programs in the order of their use, and starts the control plane. A step waits for the programs that it runs,
+// and fails if one cannot be built.
+func (s *stage) begin(ctx context.Context, theirs []tools.Tool) {
 	s.starting.Go(func() { _ = tools.BuildAll(ctx, theirs, s.screen) })
 	s.starting.Go(func() {
 		for _, name := range []string{"fairlead-operator", "fairlead-relay"} {
 			_, _ = tools.Program(ctx, name)
 		}
 	})
-	return nil
+	s.begun = s.meanwhile(func() error { return s.startControlPlane(ctx) })
 }
 
 // program returns the path of one, which is built by then.
@@ -109,7 +125,7 @@ func (s *stage) run(ctx context.Context, stdin []byte, name string, args ...stri
 
 // environment returns variables by which programs ask this control plane, and write nowhere else.
 func (s *stage) environment() []string {
-	if s.cp == nil {
+	if !s.hasStarted {
 		return nil
 	}
 	set := []string{"KUBECONFIG=" + s.cp.AdminKubeconfig(), "KUBECACHEDIR=" + filepath.Join(s.cp.Dir(), "cache")}

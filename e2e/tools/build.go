@@ -45,6 +45,22 @@ func Build(ctx context.Context, tool Tool, progress io.Writer) (string, error) {
 	return buildInto(ctx, cache, tool, moduleFolder(root, tool.Module), progress)
 }
 
+// Built tells whether Build has nothing to do for any of them.
+func Built(wanted ...Tool) bool {
+	root, rootErr := repository.Root()
+	cache, cacheErr := cacheFolder("bin")
+	return rootErr == nil && cacheErr == nil && !slices.ContainsFunc(wanted, func(tool Tool) bool {
+		if _, found := prebuilt(tool); found {
+			return false
+		}
+		key, err := keyOf(tool, moduleFolder(root, tool.Module))
+		if err == nil {
+			_, err = os.Stat(filepath.Join(cache, tool.Name, key))
+		}
+		return err != nil
+	})
+}
+
 // BuildAll builds two modules at a time: a program is linked on one processor. Programs of one module have much in common,
 // and come one after the other.
 func BuildAll(ctx context.Context, wanted []Tool, progress io.Writer) error {

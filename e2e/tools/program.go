@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/fairlead-io/fairlead/e2e/repository"
@@ -24,7 +25,7 @@ func Program(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	folder, flags := "bin", gobuild.Quick
+	folder, flags := "bin", append(slices.Clone(gobuild.Quick), "-ldflags=-s -w")
 	if Released {
 		folder, flags = "released", nil
 	}
