@@ -103,7 +103,8 @@ func (s *stage) createThird(ctx context.Context) error {
 	if err := s.cp.Apply(ctx, berlinYAML); err != nil {
 		return err
 	}
-	return poll(ctx, "the infrastructure of "+third, s.provision)
+	s.provisioned = s.meanwhile(func() error { return poll(ctx, "the infrastructure of "+third, s.provision) })
+	return nil
 }
 
 func (s *stage) provision(ctx context.Context) (bool, error) {

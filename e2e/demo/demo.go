@@ -57,6 +57,7 @@ type stage struct {
 
 	third        *controlplane.ControlPlane // the workload cluster's own
 	thirdStarted func(context.Context) error
+	provisioned  func(context.Context) error
 	inThird      client.Client
 	wired        [2]map[string]wiring // by kind, before the label and after it
 	content      [2]content

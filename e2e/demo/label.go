@@ -44,10 +44,13 @@ const none = "none"
 // label is all that is done to the third cluster. It returns when everything is there that follows.
 func (s *stage) label(ctx context.Context) error {
 	s.rotation.started = s.meanwhile(func() error { return s.startRelay(ctx) })
-	if err := poll(ctx, "the templates of "+third, s.templates(&s.wired[0], 0)); err != nil {
+	if err := s.provisioned(ctx); err != nil {
 		return err
 	}
-	var err error
+	err := poll(ctx, "the templates of "+third, s.templates(&s.wired[0], 0))
+	if err != nil {
+		return err
+	}
 	if s.content[0], err = s.contentNow(ctx); err != nil {
 		return err
 	}

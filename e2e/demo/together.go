@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/fairlead-io/fairlead/e2e/deployment"
 )
 
 type stopper interface{ Stop() error }
@@ -32,16 +34,21 @@ func (r *running) take(one stopper, err error) error {
 	return err
 }
 
-// stop ends all of them at the same time, API servers too: nothing that they write is needed any more.
+// stop ends Fairlead's own programs, which give leases back, and then all others at the same time, API servers too: nothing
+// that they write is needed any more.
 func (r *running) stop() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	stops := make([]func() error, len(r.all))
-	for i, one := range r.all {
-		stops[i] = one.Stop
+	var ours, others []func() error
+	for _, one := range r.all {
+		if _, is := one.(*deployment.Replica); is {
+			ours = append(ours, one.Stop)
+		} else {
+			others = append(others, one.Stop)
+		}
 	}
 	r.all = nil
-	return together(stops...)
+	return errors.Join(together(ours...), together(others...))
 }
 
 // together does everything at the same time, and returns when all is done.
