@@ -47,7 +47,7 @@ type stage struct {
 	running running
 
 	begun, controllers, kyverno func(context.Context) error // await them
-	hasStarted                  bool                        // the control plane
+	hasStarted                  bool                        // the control plane; cp is set beside the first steps
 	starting                    sync.WaitGroup              // what starts beside a step
 	changed                     string                      // the values file of the upgrade
 	entries                     map[string][]string

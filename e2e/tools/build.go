@@ -50,15 +50,18 @@ func Built(wanted ...Tool) bool {
 	root, rootErr := repository.Root()
 	cache, cacheErr := cacheFolder("bin")
 	return rootErr == nil && cacheErr == nil && !slices.ContainsFunc(wanted, func(tool Tool) bool {
-		if _, found := prebuilt(tool); found {
-			return false
-		}
-		key, err := keyOf(tool, moduleFolder(root, tool.Module))
-		if err == nil {
-			_, err = os.Stat(filepath.Join(cache, tool.Name, key))
-		}
-		return err != nil
+		_, found := prebuilt(tool)
+		return !found && !isIn(cache, tool, moduleFolder(root, tool.Module))
 	})
+}
+
+// isIn tells whether buildInto has put the program there.
+func isIn(cache string, tool Tool, module string) bool {
+	key, err := keyOf(tool, module)
+	if err == nil {
+		_, err = os.Stat(filepath.Join(cache, tool.Name, key))
+	}
+	return err == nil
 }
 
 // BuildAll builds two modules at a time: a program is linked on one processor. Programs of one module have much in common,

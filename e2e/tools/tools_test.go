@@ -70,6 +70,10 @@ func TestEnvtestsProgramsAreUsedWhereTheyAre(t *testing.T) {
 			t.Errorf("%s is %q", tool.Name, path)
 		}
 	}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	if !Built(Etcd) || Built(Etcd, KubeAPIServer) {
+		t.Errorf("built are etcd: %t, both: %t", Built(Etcd), Built(Etcd, KubeAPIServer))
+	}
 }
 
 func TestAProgramIsBuiltAgainWhenItsModuleOrItsTagsChangeAndTheOldestGoes(t *testing.T) {
@@ -80,9 +84,13 @@ func TestAProgramIsBuiltAgainWhenItsModuleOrItsTagsChangeAndTheOldestGoes(t *tes
 		if err := os.WriteFile(filepath.Join(module, "go.sum"), bytes.Repeat([]byte("\n"), i), 0o600); err != nil {
 			t.Fatal(err)
 		}
+		before := isIn(cache, tool, module)
 		path, err := buildInto(t.Context(), cache, tool, module, nil)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if before || !isIn(cache, tool, module) {
+			t.Errorf("in the cache before the build: %t, after it: %t", before, isIn(cache, tool, module))
 		}
 		if slices.Contains(paths, path) {
 			t.Error("the same program for another module")
